@@ -1,0 +1,112 @@
+"""bregopt: two-block Bregman proximal optimization, built of plugins.
+
+Everything a user or a plugin author needs is a name of this package; what needs the plugin host is loaded on first use.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from bregopt import errors, validate
+from bregopt.blocks import Array, Blocks
+from bregopt.engine.aapb import AAPB
+from bregopt.engine.certificate import Certificate
+from bregopt.engine.method import Method, Subgradient
+from bregopt.engine.observer import Observer
+from bregopt.engine.result import Result
+from bregopt.engine.state import State
+from bregopt.parts.block import ClosedFormBlock
+from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms
+from bregopt.parts.oracle import Look, Oracle, PlainOracle
+from bregopt.parts.prox import BregmanProx
+from bregopt.parts.regularizer import Regularizer, Separable, Zero
+from bregopt.parts.smooth import Smad, SmoothPart
+from bregopt.parts.traits import Trait
+from bregopt.problem import Problem, Start
+from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
+from bregopt.rules.step import StepRule, Trial
+from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
+
+if TYPE_CHECKING:
+    from bregopt.host.api import iterate, solve
+    from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins
+    from bregopt.host.hookspecs import hookimpl, hookspec
+    from bregopt.host.registry import Registrar
+
+__version__ = "0.1.0"
+
+_HOST = {
+    "bregman_prox": "compose",
+    "catalog": "compose",
+    "compose": "compose",
+    "hookimpl": "hookspecs",
+    "hookspec": "hookspecs",
+    "iterate": "api",
+    "load_plugin": "compose",
+    "make": "compose",
+    "plugins": "compose",
+    "Registrar": "registry",
+    "solve": "api",
+}
+
+__all__ = [
+    "AAPB",
+    "Array",
+    "Blocks",
+    "BregmanProx",
+    "Certificate",
+    "Choice",
+    "ClosedFormBlock",
+    "Extrapolation",
+    "Kernel",
+    "KernelPolicy",
+    "Look",
+    "Method",
+    "Move",
+    "Norms",
+    "Observer",
+    "Oracle",
+    "Outlook",
+    "PlainOracle",
+    "Problem",
+    "Progress",
+    "Registrar",
+    "Regularizer",
+    "Result",
+    "Separable",
+    "Smad",
+    "SmoothPart",
+    "Start",
+    "State",
+    "Status",
+    "StepRule",
+    "StopRule",
+    "Subgradient",
+    "Trait",
+    "Trial",
+    "Verdict",
+    "Zero",
+    "bregman_prox",
+    "catalog",
+    "compose",
+    "errors",
+    "hookimpl",
+    "hookspec",
+    "iterate",
+    "load_plugin",
+    "make",
+    "plugins",
+    "solve",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOST:
+        raise AttributeError(f"module 'bregopt' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"bregopt.host.{_HOST[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,139 @@
+"""Named arrays over one contiguous vector: Y, its gradients and its directions."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import ArrayLike, NDArray
+
+from bregopt.errors import DataError
+
+Array = NDArray[np.floating[Any]]
+
+
+@final
+@frozen
+class Layout:
+    """Names and shapes of the blocks, and where each lies in the flat vector."""
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+    @property
+    def size(self) -> int:
+        return sum(int(np.prod(shape)) for shape in self.shapes)
+
+    def views(self, flat: Array) -> dict[str, Array]:
+        """The blocks as views into ``flat``."""
+        views, start = {}, 0
+        for name, shape in zip(self.names, self.shapes, strict=True):
+            stop = start + int(np.prod(shape))
+            views[name] = flat[start:stop].reshape(shape)
+            start = stop
+        return views
+
+
+@final
+class Blocks:
+    """An immutable tuple of named arrays, ``Blocks(U=…, V=…)``, with the arithmetic of one vector.
+
+    Attributes
+    ----------
+    flat : ndarray
+        All entries in one contiguous, read-only vector; ``Y.U`` and ``Y["U"]`` are views into it.
+    """
+
+    __slots__ = ("_views", "flat", "layout")
+    flat: Array
+    layout: Layout
+
+    def __init__(self, **arrays: ArrayLike) -> None:
+        if not arrays:
+            raise DataError("Blocks needs at least one named array, as in Blocks(U=..., V=...).")
+        parts = {name: _real(name, array) for name, array in arrays.items()}
+        layout = Layout(tuple(parts), tuple(part.shape for part in parts.values()))
+        self._set(layout, np.concatenate([part.ravel() for part in parts.values()]))
+
+    def _set(self, layout: Layout, flat: Array) -> None:
+        flat.flags.writeable = False
+        self.layout, self.flat, self._views = layout, flat, layout.views(flat)
+
+    def like(self, flat: Array) -> "Blocks":
+        """The same names and shapes over another flat vector, which is taken over, not copied."""
+        return blocks_over(self.layout, flat)
+
+    def map(self, function: Callable[[str, Array], Array]) -> "Blocks":
+        """Blocks of the same layout with ``function(name, array)`` in each."""
+        flat = np.empty_like(self.flat)
+        for name, target in self.layout.views(flat).items():
+            target[...] = function(name, self._views[name])
+        return self.like(flat)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.layout.names
+
+    def __getitem__(self, name: str) -> Array:
+        try:
+            return self._views[name]
+        except KeyError:
+            raise DataError(f"There is no block '{name}'; the blocks are {', '.join(self.names)}.") from None
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("_") or name not in self._views:
+            raise AttributeError(f"Blocks has no block or attribute '{name}'")
+        return self._views[name]
+
+    def __add__(self, other: "Blocks") -> "Blocks":
+        return self.like(self.flat + self._matching(other))
+
+    def __sub__(self, other: "Blocks") -> "Blocks":
+        return self.like(self.flat - self._matching(other))
+
+    def __mul__(self, scale: float) -> "Blocks":
+        return self.like(self.flat * scale)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> "Blocks":
+        return self.like(-self.flat)
+
+    def plus(self, scale: float, other: "Blocks") -> "Blocks":
+        """``self + scale·other`` with a single fresh vector."""
+        flat = self._matching(other) * scale
+        flat += self.flat
+        return self.like(flat)
+
+    def dot(self, other: "Blocks") -> float:
+        return float(self.flat @ self._matching(other))
+
+    def norm(self) -> float:
+        return float(np.sqrt(self.flat @ self.flat))
+
+    def _matching(self, other: "Blocks") -> Array:
+        if other.layout != self.layout:
+            raise DataError(f"Blocks do not match: {_shapes(self)} against {_shapes(other)}.")
+        return other.flat
+
+    def __repr__(self) -> str:
+        return f"Blocks({_shapes(self)})"
+
+
+def blocks_over(layout: Layout, flat: Array) -> Blocks:
+    """Blocks of ``layout`` over ``flat``, which becomes read-only."""
+    blocks = Blocks.__new__(Blocks)
+    blocks._set(layout, flat)
+    return blocks
+
+
+def _real(name: str, value: ArrayLike) -> Array:
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"Block '{name}' must hold real numbers. Got dtype {array.dtype} instead.")
+    return array.astype(np.float64, copy=False)
+
+
+def _shapes(blocks: Blocks) -> str:
+    pairs = zip(blocks.layout.names, blocks.layout.shapes, strict=True)
+    return ", ".join(f"{name}: {'×'.join(map(str, shape))}" for name, shape in pairs)

@@ -1,0 +1,160 @@
+"""AAPB: W in closed form, Y by one Bregman proximal step with extrapolation; β = 0 gives APB."""
+
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import validate
+from bregopt.blocks import Blocks
+from bregopt.engine.method import Method, Subgradient
+from bregopt.engine.plan import (
+    Past,
+    Plan,
+    assumptions_met,
+    doors,
+    gradient_of,
+    limit,
+    proximal_step,
+    upper_test,
+)
+from bregopt.engine.state import State
+from bregopt.parts.oracle import Look
+from bregopt.problem import Problem
+from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
+from bregopt.rules.step import StepRule
+
+
+@final
+@frozen
+class AAPB(Method):
+    """Accelerated alternating partial Bregman, for k = 0, 1, … with Y^{−1} = Y^0::
+
+        W^{k+1} = argmin_W  F(Y^k, W) + G(W)                           (w="Ybar": F(Ȳ^k, W))
+        Ȳ^k     = Y^k + β_k (Y^k − Y^{k−1})
+        Y^{k+1} = argmin_Y  H(Y) + ⟨∇F(Ȳ^k, W^{k+1}), Y − Ȳ^k⟩ + D_ψ(Y, Ȳ^k)/λ_k
+
+    State k holds Y^k with the plan of its step, so the one look of an iteration also shows Φ(Y^k, W(Y^k)).
+    """
+
+    beta: Extrapolation = field(validator=validate.instance_of(Extrapolation, "an extrapolation rule"))
+    step: StepRule = field(validator=validate.instance_of(StepRule, "a step rule"))
+    w: str = field(default="Y", validator=validate.one_of("Y", "Ybar"))
+
+    def start(self, problem: Problem, Y: Blocks) -> State:
+        look = self._look(problem, Y, Y)
+        kernel = problem.kernel.pick(self.reduced).at(look.norms)
+        rest = Past(Y_prev=Y, look=look, kernel=kernel, step=1.0, divergence=0.0, memory=self.beta.begin())
+        plan = self._plan(problem, 0, Y, rest, carried=None, known=look)
+        objective = look.value + problem.regularizer.value(Y)
+        return State(
+            iteration=0,
+            Y=Y,
+            objective=objective,
+            metrics=look.metrics,
+            lyapunov=objective,
+            scale=abs(objective),
+            inner=plan,
+        )
+
+    def advance(self, problem: Problem, state: State) -> State:
+        plan: Plan = state.inner
+        while True:
+            made = proximal_step(problem, plan)
+            seen = doors(problem)[0].look(made.Y) if self.step.tests else None
+            accepted, carried = self.step.judge(upper_test(plan, made.Y, seen)) if seen else (True, plan.step)
+            if accepted:
+                break
+            plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
+
+        D = plan.kernel.divergence(state.Y, made.Y)
+        past = Past(state.Y, plan.look, plan.kernel, plan.step, D, plan.memory, made.normal)
+        ahead = self._plan(problem, state.iteration + 1, made.Y, past, carried)
+        seen = ahead.look if ahead.look.Y is made.Y else seen or doors(problem)[0].look(made.Y)
+
+        H = problem.regularizer.value(made.Y)
+        lag = self.beta.delta * D / plan.step if self.beta.moves else 0.0
+        return State(
+            iteration=state.iteration + 1,
+            Y=made.Y,
+            objective=seen.value + H,
+            metrics=seen.metrics,
+            lyapunov=seen.value + H + lag,
+            scale=abs(seen.value) + abs(H) + lag,
+            step=plan.step,
+            beta=plan.beta,
+            divergence=D,
+            stationarity=made.residual,
+            assumptions=assumptions_met(plan, state.Y, self.beta, problem.regularizer.weak_convexity, self.step.tests),
+            inner=ahead,
+        )
+
+    def _plan(
+        self,
+        problem: Problem,
+        k: int,
+        Y: Blocks,
+        past: Past,
+        carried: float | None,
+        known: Look | None = None,
+    ) -> Plan:
+        """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}); a ``known`` look is used again if it fits."""
+        policy, D = problem.kernel.pick(self.reduced), Y - past.Y_prev
+        steady = self.w == "Y" or policy.sample() is policy
+
+        def outlook(beta: float) -> Outlook:
+            place = Y if steady or beta == 0 else Y.plus(beta, D)
+            norms = problem.block.ahead(past.look.norms, place, past.look.Y)
+            kernel = policy.at(norms)
+            return Outlook(kernel, problem.smooth.smad(kernel, norms, self.reduced))
+
+        now = outlook(0.0)
+        step = self.step.propose(carried, limit(now.smad))
+        beta, memory = 0.0, past.memory
+        if past.divergence > 0:
+            longest = now.kernel.longest(Y, D)
+            ahead = (lambda beta: now) if steady else outlook
+            beta, memory = self.beta.choose(
+                Move(k, Y, D, step, past.step, past.kernel, past.divergence, longest, ahead, steady),
+                past.memory,
+            )
+        Y_bar = Y if beta == 0 else Y.plus(beta, D)
+        look = self._look(problem, Y, Y_bar, known)
+        kernel = policy.at(look.norms)
+        smad = problem.smooth.smad(kernel, look.norms, look.reduced)
+        return Plan(past, step, beta, Y_bar, look, kernel, smad, memory)
+
+    def _look(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Look | None = None) -> Look:
+        if known is not None and known.at is not None and np.array_equal(known.at.flat, Y_bar.flat):
+            return known
+        place = Y_bar if self.w == "Ybar" else Y
+        return doors(problem)[0].look(place, at=Y_bar, value_at=self.step.tests)
+
+    def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
+        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
+        plan: Plan = state.inner
+        if plan.past.normal is None:
+            return None
+        look = plan.look
+        if not (look.reduced and look.Y is state.Y):
+            look = doors(problem)[0].look(state.Y, at=state.Y)
+        gradient = gradient_of(look)
+        return Subgradient(gradient + plan.past.normal, gradient.norm())
+
+    @property
+    def reduced(self) -> bool:
+        """Whether W is always taken at the point of the gradient."""
+        return self.w == "Ybar" or not self.beta.moves
+
+    @property
+    def lyapunov(self) -> str:
+        return "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)" if self.beta.moves else "Φ(Y^k)"
+
+    @property
+    def assumptions(self) -> Mapping[str, str]:
+        return {
+            "step": "λ ≤ 1/L, or the upper test seen to hold",
+            "extrapolation": "the β test (Assumption 2, for a kernel and a step that may change)",
+            "convexity": "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0",
+        }

@@ -1,0 +1,43 @@
+"""The columns of a run, one row a state."""
+
+import math
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+
+from bregopt.blocks import Array
+from bregopt.engine.state import State
+
+COLUMNS = (
+    "iteration",
+    "seconds",
+    "objective",
+    "lyapunov",
+    "beta",
+    "step",
+    "divergence",
+    "stationarity",
+    "products",
+)
+
+
+@final
+class Recorder:
+    """Collects the history; what a state does not know is nan."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+
+    def see(self, state: State, seconds: float) -> None:
+        row = {name: getattr(state, name) for name in COLUMNS if name not in ("seconds", "products")}
+        row |= {"seconds": seconds, "products": state.counts.products, **state.metrics}
+        for name, value in row.items():
+            self.columns.setdefault(name, []).append(math.nan if value is None else value)
+
+    def arrays(self) -> Mapping[str, Array]:
+        """The columns as read-only arrays."""
+        arrays = {name: np.asarray(column) for name, column in self.columns.items()}
+        for array in arrays.values():
+            array.flags.writeable = False
+        return arrays

@@ -1,0 +1,72 @@
+"""A run as an endless iterator of states, with everything it asks counted."""
+
+from collections.abc import Iterator
+from typing import final
+
+from attrs import define, evolve, field
+
+from bregopt.blocks import Blocks
+from bregopt.engine.method import Method, Subgradient
+from bregopt.engine.plan import doors
+from bregopt.engine.state import Counts, State
+from bregopt.parts.kernel import Kernel
+from bregopt.parts.oracle import Look, Oracle
+from bregopt.parts.prox import BregmanProx
+from bregopt.problem import Problem
+
+
+@final
+@define(eq=False)
+class Meter(Oracle):
+    """Counts what passes through an oracle and a proximal map."""
+
+    oracle: Oracle
+    proximal_map: BregmanProx
+    counts: Counts = field(factory=Counts)
+
+    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
+        look = self.oracle.look(Y, at, value_at=value_at)
+        self.counts = evolve(
+            self.counts,
+            products=self.counts.products + look.products,
+            looks=self.counts.looks + 1,
+            gradients=self.counts.gradients + (at is not None),
+        )
+        return look
+
+    def prox(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
+        self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
+        return self.proximal_map(P, step, kernel)
+
+
+@final
+class Iteration(Iterator[State]):
+    """States 0, 1, 2, … of a method on a problem; stop by leaving the loop."""
+
+    def __init__(self, problem: Problem, method: Method, Y: Blocks) -> None:
+        self._meter = Meter(*doors(problem))
+        self._problem = problem.seen_through(self._meter, self._meter.prox)
+        self._method = method
+        self._Y = Y
+        self._state: State | None = None
+
+    def __next__(self) -> State:
+        if self._state is None:
+            state = self._method.start(self._problem, self._Y)
+        else:
+            state = self._method.advance(self._problem, self._state)
+        self._state = evolve(state, counts=self.counts)
+        return self._state
+
+    @property
+    def counts(self) -> Counts:
+        """What was asked so far."""
+        return self._meter.counts
+
+    def look(self, Y: Blocks) -> Look:
+        """A counted look at the value of Y."""
+        return self._meter.look(Y)
+
+    def subgradient(self, state: State) -> Subgradient | None:
+        """An element of ∂Φ at the state, counted."""
+        return self._method.subgradient(self._problem, state)

@@ -1,0 +1,34 @@
+"""Who watches a run: progress bars, logs, recorders."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+from attrs import frozen
+
+from bregopt.engine.state import State
+
+if TYPE_CHECKING:
+    from bregopt.engine.result import Result
+
+
+class Observer(ABC):
+    """Sees every state of a run, and its end."""
+
+    @abstractmethod
+    def see(self, state: State) -> None: ...
+
+    def end(self, result: "Result") -> None:
+        """Called once with the finished result."""
+        return
+
+
+@final
+@frozen
+class Calling(Observer):
+    """An observer made of a plain function of the state."""
+
+    function: Callable[[State], object]
+
+    def see(self, state: State) -> None:
+        self.function(state)

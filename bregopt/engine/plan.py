@@ -1,0 +1,131 @@
+"""What a Bregman method carries from one iteration to the next, and what can be said of a step."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+from attrs import frozen
+
+from bregopt.blocks import Blocks
+from bregopt.errors import IncompatibleError
+from bregopt.parts.kernel import Kernel
+from bregopt.parts.oracle import Look, Oracle
+from bregopt.parts.prox import BregmanProx
+from bregopt.parts.smooth import Smad
+from bregopt.problem import Problem
+from bregopt.rules.extrapolation import Extrapolation
+from bregopt.rules.step import Trial
+
+ROUNDING = 1e-12
+"""Relative size below which a difference of two values of Φ says nothing."""
+
+
+@final
+@frozen(eq=False)
+class Past:
+    """The step that made Y^k from Y^{k−1}; at the start Y^{−1} = Y^0."""
+
+    Y_prev: Blocks
+    look: Look
+    kernel: Kernel
+    step: float
+    divergence: float
+    """D_{ψ_{k−1}}(Y^{k−1}, Y^k)"""
+    memory: Any
+    """of the β rule"""
+    normal: Blocks | None = None
+    """−∇F(Ȳ, W) − (∇ψ(Y^k) − ∇ψ(Ȳ))/λ, an element of ∂H(Y^k)"""
+
+
+@final
+@frozen(eq=False)
+class Plan:
+    """Everything decided for the step from Y^k, made before the step is taken."""
+
+    past: Past
+    step: float
+    beta: float
+    Y_bar: Blocks
+    look: Look
+    kernel: Kernel
+    smad: Smad | None
+    memory: Any
+
+
+@final
+@frozen(eq=False)
+class Made:
+    """The outcome of one Bregman proximal step."""
+
+    Y: Blocks
+    normal: Blocks
+    """ξ ∈ ∂H(Y), from the optimality of the step"""
+    residual: float
+    """|∇ψ(Ȳ) − ∇ψ(Y)|/λ"""
+
+
+def doors(problem: Problem) -> tuple[Oracle, BregmanProx]:
+    """The oracle and the proximal map of a resolved problem."""
+    if problem.oracle is None or problem.prox is None:
+        raise IncompatibleError(
+            f"The {problem.name} has no oracle or proximal map yet: "
+            "use bregopt.solve, which asks the plugins, or pass both to Problem(...)."
+        )
+    return problem.oracle, problem.prox
+
+
+def gradient_of(look: Look) -> Blocks:
+    """The gradient of a look that was asked for one."""
+    if look.gradient is None:
+        raise IncompatibleError("An oracle was asked for a gradient and returned a Look without one.")
+    return look.gradient
+
+
+def proximal_step(problem: Problem, plan: Plan) -> Made:
+    """``Y⁺ = argmin λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
+    _, prox = doors(problem)
+    gradient, slope = gradient_of(plan.look), plan.kernel.gradient(plan.Y_bar)
+    P = (-slope).plus(plan.step, gradient)
+    Y = prox(P, plan.step, plan.kernel)
+    fall = (slope - plan.kernel.gradient(Y)) * (1.0 / plan.step)
+    return Made(Y, fall - gradient, fall.norm())
+
+
+def limit(smad: Smad | None) -> float | None:
+    """1/L, the longest step that needs no test."""
+    return None if smad is None else 1.0 / smad.upper
+
+
+def upper_test(plan: Plan, Y: Blocks, seen: Look) -> Trial:
+    """The step from Ȳ to Y, judged by differences of looks."""
+    base = plan.look.value if plan.look.value_at is None else plan.look.value_at
+    slope = gradient_of(plan.look).dot(Y - plan.Y_bar)
+    noise = ROUNDING * (abs(base) + abs(seen.value))
+    return Trial(plan.step, seen.value - base - slope, plan.kernel.divergence(Y, plan.Y_bar), noise)
+
+
+def assumptions_met(
+    plan: Plan, Y: Blocks, rule: Extrapolation, weak_convexity: float | None, tested: bool
+) -> Mapping[str, bool]:
+    """Whether the step planned at Y met the assumptions of the descent theorem."""
+    longest = limit(plan.smad)
+    return {
+        "step": tested or (longest is not None and plan.step <= longest * (1 + ROUNDING)),
+        "extrapolation": _extrapolation_met(plan, Y, rule),
+        "convexity": not rule.moves
+        or (
+            weak_convexity is not None and weak_convexity * plan.step <= (1 - rule.delta) * plan.kernel.strong_convexity
+        ),
+    }
+
+
+def _extrapolation_met(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
+    if plan.beta == 0:
+        return True
+    if plan.smad is None:
+        return False
+    D = plan.kernel.divergence(Y, plan.Y_bar)
+    gap = plan.smad.lower * D
+    if plan.smad.low is not None:
+        gap = min(gap, plan.smad.low.divergence(Y, plan.Y_bar))
+    budget = (rule.delta - rule.epsilon) * plan.past.divergence / plan.past.step
+    return D / plan.step + gap <= budget * (1 + 1e-9)

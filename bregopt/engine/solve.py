@@ -1,0 +1,108 @@
+"""Run a method on a problem until a rule says stop."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+from attrs import evolve
+
+from bregopt.blocks import Blocks
+from bregopt.engine.certificate import Witness
+from bregopt.engine.history import Recorder
+from bregopt.engine.iterate import Iteration
+from bregopt.engine.method import Method
+from bregopt.engine.observer import Observer
+from bregopt.engine.result import Result
+from bregopt.engine.state import State
+from bregopt.errors import DataError
+from bregopt.problem import Problem
+from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
+
+TINY_STEP = 1e-12
+"""The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
+
+
+def run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: Sequence[Observer] = ()) -> Result:
+    """The run on objects: what ``bregopt.solve`` does once every spec is resolved."""
+    Y, notes = feasible(problem, Y)
+    recorder, witness = Recorder(), Witness(method)
+    iteration = Iteration(problem, method, Y)
+    begin = time.perf_counter()
+
+    best, verdict = None, None
+    while verdict is None:
+        state = next(iteration)
+        seconds = time.perf_counter() - begin
+        recorder.see(state, seconds)
+        witness.see(state)
+        for observer in observers:
+            observer.see(state)
+        if not _finite(state):
+            verdict = Verdict(
+                Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}."
+            )
+        else:
+            best = state if best is None or state.objective < best.objective else best
+            verdict = stop.judge(_progress(iteration, state, seconds, recorder))
+
+    end = state
+    if verdict.status in (Status.NOT_FINITE, Status.INTERRUPTED) and best is not None:
+        end = best
+    elif not state.exact:
+        look = iteration.look(state.Y)
+        objective = look.value + problem.regularizer.value(state.Y)
+        end = evolve(state, objective=objective, metrics=look.metrics, exact=True)
+    A = iteration.subgradient(end) if _finite(end) else None
+    if not end.Y.flat.any():
+        notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)
+    result = Result(
+        Y=end.Y,
+        W=problem.block.argmin(problem.smooth, end.Y),
+        objective=end.objective,
+        metrics=end.metrics,
+        status=verdict.status,
+        reason=verdict.reason,
+        iterations=state.iteration,
+        seconds=time.perf_counter() - begin,
+        certificate=witness.certificate(end, A, notes),
+        counts=iteration.counts,
+        history=recorder.arrays(),
+        method=method,
+    )
+    for observer in observers:
+        observer.end(result)
+    return result
+
+
+def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
+    """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
+    if not math.isfinite(Y.norm()):
+        raise DataError("The start holds nan or inf; every entry must be finite.")
+    if math.isfinite(problem.regularizer.value(Y)):
+        return Y, ()
+    return problem.regularizer.prox(Y, TINY_STEP), ("The start was infeasible for H; its proximal map was taken.",)
+
+
+def _finite(state: State) -> bool:
+    return math.isfinite(state.objective) and math.isfinite(state.Y.norm())
+
+
+def _progress(iteration: Iteration, state: State, seconds: float, recorder: Recorder) -> Progress:
+    return Progress(
+        iteration=state.iteration,
+        seconds=seconds,
+        products=state.counts.products,
+        objective=state.objective,
+        metrics=state.metrics,
+        stationarity=state.stationarity,
+        history=recorder.columns,
+        subgradient=_relative_subgradient(iteration, state),
+    )
+
+
+def _relative_subgradient(iteration: Iteration, state: State) -> Callable[[], float | None]:
+    def compute() -> float | None:
+        A = iteration.subgradient(state)
+        return None if A is None else A.relative
+
+    return compute

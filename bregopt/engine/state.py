@@ -1,0 +1,51 @@
+"""One moment of a run."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+from attrs import field, frozen
+
+from bregopt.blocks import Blocks
+
+
+@final
+@frozen
+class Counts:
+    """What was asked of the problem so far."""
+
+    products: float = 0.0
+    """multiplications of 2·m·n·r flops"""
+    looks: int = 0
+    gradients: int = 0
+    proxes: int = 0
+
+
+@final
+@frozen(eq=False, kw_only=True)
+class State:
+    """Y^k with what is known of it; immutable, so that states can be kept and compared."""
+
+    iteration: int
+    Y: Blocks
+    objective: float
+    """Φ(Y^k, W(Y^k))"""
+    metrics: Mapping[str, float]
+    lyapunov: float
+    """the value of the method's Lyapunov function"""
+    scale: float
+    """the sum of the absolute terms of ``lyapunov``: rises below 1e-12 of it are rounding"""
+    step: float | None = None
+    """λ of the step that made Y^k; ``None`` at the start"""
+    beta: float | None = None
+    """β of that step"""
+    divergence: float | None = None
+    """D_ψ(Y^{k−1}, Y^k) in the kernel of that step"""
+    stationarity: float | None = None
+    """the free residual |∇ψ(Ȳ) − ∇ψ(Y^k)|/λ of that step"""
+    assumptions: Mapping[str, bool] = field(factory=dict)
+    """the assumptions of the method's theorem, and whether that step met them"""
+    exact: bool = True
+    """False where ``objective`` is only an upper bound"""
+    counts: Counts = field(factory=Counts)
+    inner: Any = None
+    """what the method itself carries on"""

@@ -1,0 +1,64 @@
+"""Every error of the library, in one tree.
+
+BregoptError
+├── ParameterError    (ValueError)    a parameter is outside its range
+├── DataError         (ValueError)    a matrix or start point cannot be used
+├── FileError         (OSError)       a file is missing, damaged or cannot be written
+├── SpecError         (ValueError)    a spec string such as ``l1(0.01)`` cannot be read
+├── UnknownNameError  (LookupError)   no plugin provides that name
+├── DuplicateNameError (ValueError)   two plugins provide the same name
+├── PluginError       (RuntimeError)  a plugin cannot be loaded
+├── IncompatibleError (TypeError)     parts that do not fit together
+└── NotSolvedError    (RuntimeError)  raised by ``result.raise_for_status()``
+
+PluginWarning (UserWarning) reports a plugin that was skipped.
+"""
+
+
+class BregoptError(Exception):
+    """Root of every error the library raises on purpose."""
+
+
+class ParameterError(BregoptError, ValueError):
+    """A parameter is outside its range."""
+
+
+class DataError(BregoptError, ValueError):
+    """A matrix or a start point cannot be used."""
+
+
+class FileError(BregoptError, OSError):
+    """A file is missing, damaged or cannot be written."""
+
+
+class SpecError(BregoptError, ValueError):
+    """A spec string cannot be read."""
+
+
+class UnknownNameError(BregoptError, LookupError):
+    """No plugin provides that name."""
+
+
+class DuplicateNameError(BregoptError, ValueError):
+    """Two plugins provide the same name."""
+
+
+class PluginError(BregoptError, RuntimeError):
+    """A plugin cannot be loaded."""
+
+
+class IncompatibleError(BregoptError, TypeError):
+    """Parts that do not fit together."""
+
+
+class NotSolvedError(BregoptError, RuntimeError):
+    """The run ended without converging."""
+
+
+class PluginWarning(UserWarning):
+    """A plugin was skipped."""
+
+
+def parameter(name: str, owner: str, rule: str, found: object) -> ParameterError:
+    """The one sentence every parameter error is written in."""
+    return ParameterError(f"The '{name}' parameter of {owner} must be {rule}. Got {found!r} instead.")

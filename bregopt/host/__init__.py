@@ -1,0 +1,1 @@
+"""The pluggy host: who provides what, by name."""

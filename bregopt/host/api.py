@@ -1,0 +1,115 @@
+"""``solve`` and ``iterate`` for people: every argument an object or a spec string."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bregopt.blocks import Blocks
+from bregopt.engine.iterate import Iteration
+from bregopt.engine.observer import Calling, Observer
+from bregopt.engine.result import Result
+from bregopt.engine.solve import feasible, run
+from bregopt.engine.state import State
+from bregopt.errors import IncompatibleError, parameter
+from bregopt.host.compose import make, resolve
+from bregopt.host.spec import Spec
+from bregopt.problem import Problem, Start
+from bregopt.rules.stopping import StopRule
+
+DEFAULT_ITERATIONS = 1000
+
+
+def solve(
+    problem: Problem,
+    *,
+    method: Any = "aapb",
+    start: Blocks | Start | str | None = None,
+    seed: int | np.random.Generator = 0,
+    stop: StopRule | str | None = None,
+    max_iterations: int | None = None,
+    max_seconds: float | None = None,
+    tolerance: float | None = None,
+    observers: Iterable[Observer | Callable[[State], object]] = (),
+) -> Result:
+    """Solve a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        From ``compose`` or ``Problem(...)``.
+    method : str or Method
+        Such as ``"aapb(beta=0.6, step=1)"``.
+    start : Blocks, Start or str, optional
+        Y⁰; the problem's own start by default.
+    seed : int or Generator
+        For starts that draw random numbers.
+    stop : StopRule or str, optional
+        Rules compose with ``|`` and ``&``.
+    max_iterations, max_seconds : optional
+        Further limits; 1000 iterations where neither these nor ``stop`` is given.
+    tolerance : float, optional
+        Stop when the relative stationarity, or the relative error where the problem has one, falls to it.
+    observers : iterable
+        Observers, or plain functions of the state.
+
+    Returns
+    -------
+    Result
+    """
+    problem = resolve(problem)
+    rule = _stop_rule(stop, max_iterations, max_seconds, tolerance)
+    Y = _start(problem, start, seed)
+    return run(problem, make("method", method), Y, rule, [_observer(watcher) for watcher in observers])
+
+
+def iterate(
+    problem: Problem,
+    *,
+    method: Any = "aapb",
+    start: Blocks | Start | str | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Iteration:
+    """The states of a run, one at a time and without end: leave the loop to stop."""
+    problem = resolve(problem)
+    Y, _ = feasible(problem, _start(problem, start, seed))
+    return Iteration(problem, make("method", method), Y)
+
+
+def _start(problem: Problem, start: Blocks | Start | str | None, seed: int | np.random.Generator) -> Blocks:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer, np.random.Generator)):
+        raise parameter("seed", "solve", "a whole number or a numpy Generator", seed)
+    if not isinstance(seed, np.random.Generator) and seed < 0:
+        raise parameter("seed", "solve", "a whole number >= 0", seed)
+    chosen = make("start", start) if isinstance(start, str) else start
+    return problem.first_point(chosen, np.random.default_rng(seed))
+
+
+def _stop_rule(
+    stop: StopRule | str | None, iterations: int | None, seconds: float | None, tolerance: float | None
+) -> StopRule:
+    rules: list[StopRule] = []
+    if tolerance is not None:
+        rules.append(make("stop", Spec("tolerance", (tolerance,))))
+    if stop is not None:
+        rules.append(make("stop", stop))
+    if seconds is not None:
+        rules.append(make("stop", Spec("max-seconds", (seconds,))))
+    if iterations is not None or (stop is None and seconds is None):
+        rules.append(make("stop", Spec("max-iterations", (DEFAULT_ITERATIONS if iterations is None else iterations,))))
+    return _either(rules)
+
+
+def _either(rules: Sequence[StopRule]) -> StopRule:
+    rule = rules[0]
+    for other in rules[1:]:
+        rule = rule | other
+    return rule
+
+
+def _observer(watcher: Observer | Callable[[State], object]) -> Observer:
+    if isinstance(watcher, Observer):
+        return watcher
+    if callable(watcher):
+        return Calling(watcher)
+    raise IncompatibleError(f"An observer must be an Observer or a function of the state. Got {watcher!r} instead.")

@@ -1,0 +1,143 @@
+"""From names to objects: parts, problems, and what pairs of parts resolve to."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from bregopt.blocks import Blocks
+from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
+from bregopt.host.loading import Host, Plugin
+from bregopt.host.registry import KINDS, Entry, check_kind
+from bregopt.host.spec import Spec, parse
+from bregopt.parts.kernel import Kernel
+from bregopt.parts.oracle import Oracle, PlainOracle
+from bregopt.parts.prox import BregmanProx
+from bregopt.parts.regularizer import Regularizer, Separable
+from bregopt.problem import Problem
+
+
+@functools.cache
+def host() -> Host:
+    """The one host of this process."""
+    return Host()
+
+
+def _loaded() -> Host:
+    it = host()
+    it.load()
+    return it
+
+
+def plugins() -> list[Plugin]:
+    """Every plugin that was found, and whether it is active, blocked or failed."""
+    return list(_loaded().plugins)
+
+
+def load_plugin(path: str | Path) -> Plugin:
+    """Load a plugin from a single Python file, with no packaging."""
+    return host().load_file(path)
+
+
+def catalog(kind: str | None = None) -> list[Entry]:
+    """Every registered part, or those of one kind; entries have .name .kind .summary .provider."""
+    return _loaded().registry.entries(kind)
+
+
+def make(kind: str, spec: Any) -> Any:
+    """A part from a spec.
+
+    Parameters
+    ----------
+    kind : str
+        kernel, regularizer, smooth, block, method, extrapolation, step, stop, start or problem.
+    spec : str, number or object
+        ``"l1(0.01)"``; a bare number is the kind's ``constant``; an object of the kind is returned as it is.
+    """
+    check_kind(kind)
+    if isinstance(spec, KINDS[kind]):
+        return spec
+    if isinstance(spec, (int, float)) and not isinstance(spec, bool):
+        spec = Spec("constant", (spec,))
+    if isinstance(spec, str):
+        spec = parse(spec)
+    if not isinstance(spec, Spec):
+        raise SpecError(f"A {kind} is given by an object or by a spec such as 'name(value)'. Got {spec!r} instead.")
+    entry = _loaded().registry.get(kind, spec.name)
+    return build(entry, spec.args, spec.kwargs)
+
+
+def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a factory; what it refuses becomes one error that names it."""
+    try:
+        inspect.signature(entry.factory).bind(*args, **kwargs)
+    except TypeError as error:
+        raise ParameterError(
+            f"The {entry.kind} '{entry.name}' was given the wrong parameters: {error}. "
+            f"It takes {_takes(entry.factory)}."
+        ) from None
+    try:
+        part = entry.factory(*args, **kwargs)
+    except BregoptError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The {entry.kind} '{entry.name}' refused its parameters: {error}") from error
+    if not isinstance(part, KINDS[entry.kind]):
+        raise parameter(entry.name, entry.provider, f"a {KINDS[entry.kind].__name__}", part)
+    return part
+
+
+def _takes(factory: Callable[..., Any]) -> str:
+    shown = [
+        str(p).split(":")[0] if p.default is p.empty else f"{p.name}={p.default!r}"
+        for p in inspect.signature(factory).parameters.values()
+    ]
+    return ", ".join(shown) or "none"
+
+
+def compose(name: str, *args: Any, **kwargs: Any) -> Problem:
+    """A registered problem, ready to solve: ``compose("relu-nmd", M, rank=20, U="l1(0.01)")``."""
+    spec = parse(name)
+    entry = _loaded().registry.get("problem", spec.name)
+    return resolve(cast(Problem, build(entry, spec.args + args, spec.kwargs | kwargs)))
+
+
+def resolve(problem: Problem) -> Problem:
+    """The problem with its proximal map and its oracle."""
+    if not isinstance(problem, Problem):
+        raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
+    if problem.resolved:
+        return problem
+    prox = problem.prox or resolve_prox(problem.kernel.sample(), problem.regularizer)
+    return problem.seen_through(problem.oracle or resolve_oracle(problem), prox)
+
+
+def resolve_prox(kernel: Kernel, H: Separable) -> BregmanProx:
+    """The first plugin's answer, or an error that names both and says what to implement."""
+    prox = _loaded().manager.hook.bregopt_resolve_prox(kernel=kernel, regularizer=H)
+    if prox is None:
+        raise IncompatibleError(
+            f"No plugin solves the Bregman proximal map of {H!r} with the kernel {kernel!r}. "
+            "Implement the hook bregopt_resolve_prox(kernel, regularizer) for this pair, or choose another kernel."
+        )
+    return cast(BregmanProx, prox)
+
+
+def resolve_oracle(problem: Problem) -> Oracle:
+    """The first plugin's answer, or the plain oracle."""
+    oracle = _loaded().manager.hook.bregopt_resolve_oracle(smooth=problem.smooth, block=problem.block)
+    return cast(Oracle, oracle) if oracle else PlainOracle(problem.smooth, problem.block, problem.metrics)
+
+
+def bregman_prox(kernel: Kernel | str, H: Separable | Regularizer | str) -> Callable[[Blocks, float], Blocks]:
+    """``(P, step) -> argmin_Y  step·H(Y) + ⟨P, Y⟩ + ψ(Y)``, for one kernel.
+
+    Raises IncompatibleError where no plugin covers the pair.
+    """
+    psi = make("kernel", kernel)
+    if not isinstance(psi, Kernel):
+        raise IncompatibleError(f"bregman_prox needs a kernel, not one that depends on W. Got {psi!r} instead.")
+    separable = H if isinstance(H, Separable) else Separable(make("regularizer", H))
+    prox = resolve_prox(psi, separable)
+    return lambda P, step: prox(P, step, psi)

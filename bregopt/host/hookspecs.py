@@ -1,0 +1,34 @@
+"""The hooks a plugin may implement, in the entry-point group ``bregopt``."""
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from bregopt.parts.block import ClosedFormBlock
+from bregopt.parts.kernel import Kernel
+from bregopt.parts.oracle import Oracle
+from bregopt.parts.prox import BregmanProx
+from bregopt.parts.regularizer import Separable
+from bregopt.parts.smooth import SmoothPart
+
+if TYPE_CHECKING:
+    from bregopt.host.registry import Registrar
+
+GROUP = "bregopt"
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@hookspec
+def bregopt_register(registry: "Registrar") -> None:
+    """Add parts by name: ``registry.add(Regularizer, "l1", L1)``."""
+
+
+@hookspec(firstresult=True)
+def bregopt_resolve_prox(kernel: Kernel, regularizer: Separable) -> BregmanProx | None:
+    """The Bregman proximal map of H for the kernel's family, or ``None``; the first answer wins."""
+
+
+@hookspec(firstresult=True)
+def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
+    """A special oracle for this pair, or ``None``; the first answer wins, else the plain oracle is taken."""

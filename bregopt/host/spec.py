@@ -1,0 +1,117 @@
+"""Spec strings: ``l1(0.01)``, ``aapb(beta=nesterov, step=1)``, ``l0-ball(5, per=row)``."""
+
+import re
+from typing import Any, final
+
+from attrs import field, frozen
+
+from bregopt.errors import SpecError
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.-]))
+      | (?P<name>[A-Za-z_][\w-]*)
+      | (?P<string>'[^']*'|"[^"]*")
+      | (?P<mark>[(),=])
+    )""",
+    re.VERBOSE,
+)
+_WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
+
+
+@final
+@frozen
+class Spec:
+    """A name with arguments; an argument may be a spec itself."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(factory=dict)
+
+    def __str__(self) -> str:
+        parts = [str(arg) for arg in self.args] + [f"{key}={value}" for key, value in self.kwargs.items()]
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
+
+def parse(text: str) -> Spec:
+    """Read a spec string."""
+    if not isinstance(text, str) or not text.strip():
+        raise SpecError(f"A spec is a name with arguments, as in 'l1(0.01)'. Got {text!r} instead.")
+    reader = _Reader(text)
+    spec = reader.spec()
+    reader.end()
+    return spec
+
+
+@final
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text.rstrip()
+        self.at = 0
+
+    def fail(self, expected: str) -> SpecError:
+        found = repr(self.text[self.at :]) if self.at < len(self.text) else "the end"
+        return SpecError(
+            f"The spec {self.text!r} cannot be read: expected {expected} at position {self.at + 1}, found {found}. "
+            "Write it as 'name' or 'name(value, key=value)'."
+        )
+
+    def take(self, group: str, only: str = "") -> str | None:
+        match = _TOKEN.match(self.text, self.at)
+        if match is None or match[group] is None or (only and match[group] not in only):
+            return None
+        self.at = match.end()
+        return match[group]
+
+    def spec(self) -> Spec:
+        name = self.take("name")
+        if name is None:
+            raise self.fail("a name")
+        return self.call(name)
+
+    def call(self, name: str) -> Spec:
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        if not self.take("mark", "("):
+            return Spec(name)
+        while not self.take("mark", ")"):
+            if (args or kwargs) and not self.take("mark", ","):
+                raise self.fail("',' or ')'")
+            key, value = self.argument()
+            if key is None:
+                if kwargs:
+                    raise self.fail("key=value, since an argument with a key came before,")
+                args.append(value)
+            elif key in kwargs:
+                raise SpecError(f"The spec {self.text!r} gives '{key}' twice.")
+            else:
+                kwargs[key] = value
+        return Spec(name, tuple(args), kwargs)
+
+    def argument(self) -> tuple[str | None, Any]:
+        name = self.take("name")
+        if name is not None and self.take("mark", "="):
+            return name, self.value()
+        return None, self.word(name) if name is not None else self.value()
+
+    def value(self) -> Any:
+        number = self.take("number")
+        if number is not None:
+            return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
+        string = self.take("string")
+        if string is not None:
+            return string[1:-1]
+        name = self.take("name")
+        if name is None:
+            raise self.fail("a value")
+        return self.word(name)
+
+    def word(self, name: str) -> Any:
+        if name.lower() in _WORDS:
+            return _WORDS[name.lower()]
+        spec = self.call(name)
+        return spec if spec.args or spec.kwargs else name
+
+    def end(self) -> None:
+        if self.at < len(self.text):
+            raise self.fail("the end")

@@ -1,0 +1,1 @@
+"""The interfaces that plugins implement, and what pairs of parts resolve to."""

@@ -1,0 +1,27 @@
+"""The W block: its closed-form minimiser and G."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from bregopt.blocks import Blocks
+from bregopt.parts.kernel import Norms
+from bregopt.parts.smooth import SmoothPart
+
+
+class ClosedFormBlock(ABC):
+    """``W(Y) = argmin_W F(Y, W) + G(W)``; W may be any object."""
+
+    @abstractmethod
+    def argmin(self, smooth: SmoothPart, Y: Blocks) -> Any: ...
+
+    @abstractmethod
+    def value(self, W: Any) -> float:
+        """``G(W)``."""
+
+    def norms(self, W: Any) -> Norms:
+        """Upper bounds known about W, for kernels that depend on it."""
+        return {}
+
+    def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
+        """Bounds that hold for W(Y), given those of W(Y_prev), without computing W(Y)."""
+        return norms

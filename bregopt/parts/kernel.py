@@ -1,0 +1,166 @@
+"""ψ, the function whose Bregman distance measures a step, and policies that choose it from W."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt.blocks import Array, Blocks
+from bregopt.errors import IncompatibleError, parameter
+
+Norms = Mapping[str, float]
+"""Upper bounds known about W, by name (``frobenius``, ``spectral``, …)."""
+
+
+class KernelPolicy(ABC):
+    """A kernel that depends on W, e.g. ``3ψ1 + ‖W‖_F ψ2``."""
+
+    @abstractmethod
+    def at(self, norms: Norms) -> "Kernel":
+        """The kernel for every W within these norms; it may not shrink when a norm grows."""
+
+    @abstractmethod
+    def sample(self) -> "Kernel":
+        """Some kernel of the family: the one that proximal maps are resolved for."""
+
+    def pick(self, reduced: bool) -> "KernelPolicy":
+        """The policy for a method; ``reduced`` where W is taken at the point of the gradient."""
+        return self
+
+
+class Kernel(KernelPolicy):
+    """``ψ(Y)``, convex and differentiable on an open domain; a kernel is its own policy."""
+
+    @abstractmethod
+    def value(self, Y: Blocks) -> float: ...
+
+    @abstractmethod
+    def gradient(self, Y: Blocks) -> Blocks: ...
+
+    @abstractmethod
+    def divergence(self, Y: Blocks, Z: Blocks) -> float:
+        """``D(Y, Z) = ψ(Y) − ψ(Z) − ⟨∇ψ(Z), Y − Z⟩`` by a formula without cancellation."""
+
+    @property
+    @abstractmethod
+    def strong_convexity(self) -> float:
+        """The modulus σ with ψ − (σ/2)‖Y‖² convex."""
+
+    @property
+    def quartic(self) -> float:
+        """a ≥ 0 such that ``ψ − (a/4)‖Y‖⁴ − ½ Σ_i q_i‖Y_i‖²`` is convex, with q_i = ``quadratic(i)``."""
+        return 0.0
+
+    def quadratic(self, name: str) -> float:
+        """q of the block ``name`` in the statement of ``quartic``."""
+        return self.strong_convexity
+
+    def along(self, Y: Blocks, D: Blocks) -> Array | None:
+        """Coefficients ψ_0, ψ_1, … of the polynomial ``ψ(Y + βD)`` in β; ``None`` if it is none."""
+        return None
+
+    def contains(self, Y: Blocks) -> bool:
+        """Whether Y lies in the open domain."""
+        return True
+
+    def longest(self, Y: Blocks, D: Blocks) -> float:
+        """The supremum of β ≥ 0 that keep Y + βD in the domain."""
+        return math.inf
+
+    def scaled(self, weight: float) -> "Kernel | None":
+        """``weight·ψ`` where the family has a form of its own for it."""
+        return None
+
+    def merged(self, other: "Kernel") -> "Kernel | None":
+        """``ψ + other`` where the family has a form of its own for it."""
+        return None
+
+    @final
+    def at(self, norms: Norms) -> "Kernel":
+        return self
+
+    @final
+    def sample(self) -> "Kernel":
+        return self
+
+    @final
+    def __mul__(self, weight: float) -> "Kernel":
+        if not weight >= 0:
+            raise parameter("weight", "a kernel", "a number >= 0", weight)
+        return self.scaled(weight) or Sum(((float(weight), self),))
+
+    __rmul__ = __mul__
+
+    @final
+    def __add__(self, other: "Kernel") -> "Kernel":
+        if not isinstance(other, Kernel):
+            raise IncompatibleError(f"A kernel can only be added to a kernel. Got {other!r} instead.")
+        return self.merged(other) or other.merged(self) or Sum(((1.0, self), (1.0, other)))
+
+
+@final
+@frozen
+class Sum(Kernel):
+    """``ψ = Σ w_i ψ_i`` of kernels that share no closed form."""
+
+    terms: Sequence[tuple[float, Kernel]]
+
+    def value(self, Y: Blocks) -> float:
+        return sum(w * kernel.value(Y) for w, kernel in self.terms)
+
+    def gradient(self, Y: Blocks) -> Blocks:
+        flat = np.zeros_like(Y.flat)
+        for w, kernel in self.terms:
+            flat += w * kernel.gradient(Y).flat
+        return Y.like(flat)
+
+    def divergence(self, Y: Blocks, Z: Blocks) -> float:
+        return sum(w * kernel.divergence(Y, Z) for w, kernel in self.terms)
+
+    @property
+    def strong_convexity(self) -> float:
+        return sum(w * kernel.strong_convexity for w, kernel in self.terms)
+
+    @property
+    def quartic(self) -> float:
+        return sum(w * kernel.quartic for w, kernel in self.terms)
+
+    def quadratic(self, name: str) -> float:
+        return sum(w * kernel.quadratic(name) for w, kernel in self.terms)
+
+    def along(self, Y: Blocks, D: Blocks) -> Array | None:
+        lines = [(w, kernel.along(Y, D)) for w, kernel in self.terms]
+        if any(line is None for _, line in lines):
+            return None
+        total = np.zeros(max(len(line) for _, line in lines if line is not None))
+        for w, line in lines:
+            if line is not None:
+                total[: len(line)] += w * line
+        return total
+
+    def contains(self, Y: Blocks) -> bool:
+        return all(kernel.contains(Y) for _, kernel in self.terms)
+
+    def longest(self, Y: Blocks, D: Blocks) -> float:
+        return min(kernel.longest(Y, D) for _, kernel in self.terms)
+
+
+@final
+@frozen
+class Choice(KernelPolicy):
+    """One policy where W lags behind the gradient's point, another where it does not."""
+
+    lagged: KernelPolicy
+    reduced: KernelPolicy
+
+    def at(self, norms: Norms) -> Kernel:
+        return self.lagged.at(norms)
+
+    def sample(self) -> Kernel:
+        return self.lagged.sample()
+
+    def pick(self, reduced: bool) -> KernelPolicy:
+        return self.reduced if reduced else self.lagged

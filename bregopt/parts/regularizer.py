@@ -1,0 +1,95 @@
+"""H on one block, known by its value and its Euclidean proximal map."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import final
+
+from attrs import frozen
+
+from bregopt.blocks import Array, Blocks
+from bregopt.errors import IncompatibleError
+from bregopt.parts.traits import Trait
+
+
+class Regularizer(ABC):
+    """``H(X)`` on one block. ``value`` and ``prox`` are all that an author writes."""
+
+    traits: Trait = Trait.NONE
+
+    @property
+    def weak_convexity(self) -> float | None:
+        """The smallest known ρ ≥ 0 with H + (ρ/2)‖X‖² convex; ``None`` where there is none."""
+        return 0.0 if Trait.CONVEX in self.traits else None
+
+    @abstractmethod
+    def value(self, X: Array) -> float:
+        """``H(X)``; an indicator is 0 within a rounding tolerance and ``inf`` beyond."""
+
+    @abstractmethod
+    def prox(self, X: Array, step: float) -> Array:
+        """``argmin_Z  H(Z) + ‖Z − X‖²/(2·step)``, a global minimiser, in a fresh array."""
+
+    def split(self) -> "tuple[Regularizer, float] | None":
+        """``(H₀, η)`` with H = H₀ + (η/2)‖X‖² and H₀ homogeneous, or ``None``: what makes a prox closed-form."""
+        return (self, 0.0) if Trait.HOMOGENEOUS in self.traits else None
+
+
+@final
+@frozen
+class Zero(Regularizer):
+    """``H(X) = 0``."""
+
+    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS
+
+    def value(self, X: Array) -> float:
+        return 0.0
+
+    def prox(self, X: Array, step: float) -> Array:
+        return X.copy()
+
+
+@final
+class Separable:
+    """``H(Y) = Σ_i H_i(Y_i)``, one regularizer a block: ``Separable(U=L1(0.1), V=NonNegative())``.
+
+    A block that is not named has none; ``Separable(H)`` puts the same H on every block.
+    """
+
+    def __init__(self, everywhere: Regularizer | None = None, /, **blocks: Regularizer) -> None:
+        for name, part in {"every block": everywhere or Zero(), **blocks}.items():
+            if not isinstance(part, Regularizer):
+                raise IncompatibleError(f"The regularizer of {name} must be a Regularizer. Got {part!r} instead.")
+        self._everywhere = everywhere or Zero()
+        self._blocks: Mapping[str, Regularizer] = dict(blocks)
+
+    def __getitem__(self, name: str) -> Regularizer:
+        return self._blocks.get(name, self._everywhere)
+
+    @property
+    def named(self) -> Mapping[str, Regularizer]:
+        """The regularizers given by block name."""
+        return self._blocks
+
+    def distinct(self) -> Iterator[Regularizer]:
+        """Every regularizer that occurs, for the checks made when a problem is composed."""
+        yield from self._blocks.values()
+        yield self._everywhere
+
+    @property
+    def weak_convexity(self) -> float | None:
+        """The largest modulus over the blocks; ``None`` if one of them has none."""
+        moduli = [part.weak_convexity for part in self.distinct()]
+        return None if None in moduli else max(modulus for modulus in moduli if modulus is not None)
+
+    def value(self, Y: Blocks) -> float:
+        return sum(self[name].value(Y[name]) for name in Y.names)
+
+    def prox(self, Y: Blocks, step: float) -> Blocks:
+        """The Euclidean proximal map, block by block."""
+        return Y.map(lambda name, X: self[name].prox(X, step))
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={part!r}" for name, part in self._blocks.items()]
+        if not isinstance(self._everywhere, Zero):
+            parts.insert(0, repr(self._everywhere))
+        return f"Separable({', '.join(parts)})"

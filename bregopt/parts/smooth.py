@@ -1,0 +1,38 @@
+"""F(Y, W): smooth in Y, without a global Lipschitz constant."""
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+from attrs import field, frozen
+
+from bregopt import validate
+from bregopt.blocks import Blocks
+from bregopt.parts.kernel import Kernel, Norms
+
+
+@final
+@frozen
+class Smad:
+    """What F promises about a kernel ψ: ``−lower·D_ψ ≤ D_F ≤ upper·D_ψ``, and ``−D_F ≤ D_low`` where known."""
+
+    upper: float = field(validator=validate.number(above=0))
+    lower: float = field(validator=validate.number(at_least=0))
+    low: Kernel | None = None
+
+
+class SmoothPart(ABC):
+    """``F(Y, W)``."""
+
+    @abstractmethod
+    def value(self, Y: Blocks, W: Any) -> float: ...
+
+    @abstractmethod
+    def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
+        """``F(Y, W)`` and ``∇_Y F(Y, W)``."""
+
+    def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
+        """The constants of smooth adaptability for every W within ``norms``; ``None`` where unknown.
+
+        With ``reduced`` the statement is about f(Y) = min_W F(Y, W) + G(W), whose gradient is ∇_Y F(Y, W(Y)).
+        """
+        return None

@@ -1,0 +1,1 @@
+"""What steers a method: extrapolation, step and stopping."""

@@ -1,0 +1,64 @@
+"""How far to go beyond Y^k along the last move: the β of Ȳ = Y^k + β(Y^k − Y^{k−1})."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, final
+
+from attrs import frozen
+
+from bregopt.blocks import Blocks
+from bregopt.parts.kernel import Kernel
+from bregopt.parts.smooth import Smad
+
+
+@final
+@frozen
+class Outlook:
+    """The kernel ψ_k of the coming step, or an upper bound of it, and what F promises about it."""
+
+    kernel: Kernel
+    smad: Smad | None
+
+
+@final
+@frozen(eq=False)
+class Move:
+    """What is known when β_k is chosen."""
+
+    iteration: int
+    Y: Blocks
+    D: Blocks
+    """Y^k − Y^{k−1}"""
+    step: float
+    """λ_k, as planned"""
+    step_prev: float
+    """λ_{k−1}"""
+    kernel_prev: Kernel
+    """ψ_{k−1}"""
+    divergence: float
+    """D_{ψ_{k−1}}(Y^{k−1}, Y^k)"""
+    longest: float
+    """β must stay below this for Ȳ to lie in the kernel's domain"""
+    outlook: Callable[[float], Outlook]
+    """what is known of step k if β is chosen so"""
+    steady: bool
+    """whether the outlook is the same for every β"""
+
+
+class Extrapolation(ABC):
+    """A rule for β_k; what it remembers is an argument and a return value."""
+
+    moves: ClassVar[bool] = True
+    """False where β is always zero."""
+    delta: float = 0.999
+    """δ of Assumption 2 and of the Lyapunov function Φ + (δ/λ)D."""
+    epsilon: float = 0.001
+    """ε of Assumption 2."""
+
+    def begin(self) -> Any:
+        """The memory before the first choice."""
+        return None
+
+    @abstractmethod
+    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+        """β_k ≥ 0 and the memory for the next choice."""

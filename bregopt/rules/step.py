@@ -1,0 +1,35 @@
+"""How long a step is: the λ of the Bregman proximal step."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, final
+
+from attrs import frozen
+
+
+@final
+@frozen
+class Trial:
+    """A step that was taken: accepted if ``D_F ≤ D_ψ/λ``."""
+
+    step: float
+    D_F: float
+    """f(Y⁺) − F(Ȳ, W) − G(W) − ⟨∇F(Ȳ, W), Y⁺ − Ȳ⟩"""
+    D_psi: float
+    """D_ψ(Y⁺, Ȳ)"""
+    noise: float
+    """differences below this are rounding"""
+
+
+class StepRule(ABC):
+    """A rule for λ_k."""
+
+    tests: ClassVar[bool] = False
+    """Whether ``judge`` is to be asked: it costs the value at each new point before the step is accepted."""
+
+    @abstractmethod
+    def propose(self, carried: float | None, limit: float | None) -> float:
+        """λ for the coming step, from the step carried over (``None`` at first) and 1/L (``None`` if unknown)."""
+
+    def judge(self, trial: Trial) -> tuple[bool, float]:
+        """Whether the step is accepted, and the step to carry on with: a shorter one where it is not."""
+        return True, trial.step

@@ -1,0 +1,107 @@
+"""When a run ends, and why."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import final
+
+from attrs import frozen
+
+from bregopt.errors import IncompatibleError
+
+
+class Status(Enum):
+    """How a run ended; the value is machine-readable."""
+
+    STATIONARY = "stationary"
+    RELATIVE_ERROR = "relative-error"
+    TARGET = "target"
+    PLATEAU = "plateau"
+    MAX_ITERATIONS = "max-iterations"
+    MAX_SECONDS = "max-seconds"
+    MAX_PRODUCTS = "max-products"
+    INTERRUPTED = "interrupted"
+    NOT_FINITE = "not-finite"
+    STOPPED = "stopped"
+
+    @property
+    def converged(self) -> bool:
+        """Whether the goal of the run was reached, rather than a limit."""
+        return self in {Status.STATIONARY, Status.RELATIVE_ERROR, Status.TARGET, Status.PLATEAU}
+
+
+@final
+@frozen
+class Verdict:
+    """The end of a run: a status and a sentence."""
+
+    status: Status
+    reason: str
+
+
+@final
+@frozen(eq=False)
+class Progress:
+    """What a stop rule sees after each iteration."""
+
+    iteration: int
+    seconds: float
+    products: float
+    objective: float
+    metrics: Mapping[str, float]
+    stationarity: float | None
+    """the free residual; ``None`` before the first step or where a method has none"""
+    history: Mapping[str, Sequence[float]]
+    subgradient: Callable[[], float | None]
+    """|A|/max(1, |∇F|) for some A ∈ ∂Φ, computed on demand; its products are counted"""
+
+
+class StopRule(ABC):
+    """A reason to stop; rules compose with ``|`` (either) and ``&`` (both)."""
+
+    @abstractmethod
+    def judge(self, progress: Progress) -> Verdict | None:
+        """The verdict, or ``None`` to go on."""
+
+    @final
+    def __or__(self, other: "StopRule") -> "StopRule":
+        return Either((self, _rule(other)))
+
+    @final
+    def __and__(self, other: "StopRule") -> "StopRule":
+        return Both((self, _rule(other)))
+
+
+def _rule(other: object) -> StopRule:
+    if not isinstance(other, StopRule):
+        raise IncompatibleError(f"A stop rule can only be combined with a stop rule. Got {other!r} instead.")
+    return other
+
+
+@final
+@frozen
+class Either(StopRule):
+    """Stops as soon as one of its rules does."""
+
+    rules: tuple[StopRule, ...]
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        verdicts = (rule.judge(progress) for rule in self.rules)
+        return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+@final
+@frozen
+class Both(StopRule):
+    """Stops once all its rules do at the same iteration; the status is the last rule's."""
+
+    rules: tuple[StopRule, ...]
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        verdicts = []
+        for rule in self.rules:
+            verdict = rule.judge(progress)
+            if verdict is None:
+                return None
+            verdicts.append(verdict)
+        return Verdict(verdicts[-1].status, " and ".join(verdict.reason.rstrip(".") for verdict in verdicts) + ".")

@@ -1,0 +1,94 @@
+"""Scalar equations behind the proximal maps, each solved to full accuracy without overflow."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from bregopt import Array
+from bregopt.errors import ParameterError
+
+
+def cubic(a: float, c: float) -> float:
+    """The positive root t of ``a t³ + c t = 1`` for a, c ≥ 0, not both zero."""
+    if not (a >= 0 and c >= 0 and 0 < a + c < math.inf):
+        raise ParameterError(f"a t³ + c t = 1 needs finite a, c >= 0, not both zero. Got a={a!r}, c={c!r} instead.")
+    q = math.cbrt(a)
+    if q < c * 1e-103:  # the cubic term is below rounding, and c/q may overflow
+        return 1.0 / c
+    omega = c / q
+    if omega < 1:
+        return _fall(lambda w: (w * (w * w + omega) - 1.0) / (3.0 * w * w + omega)) / q
+    k = omega**-3
+    return _fall(lambda x: (x * (k * x * x + 1.0) - 1.0) / (3.0 * k * x * x + 1.0)) / c
+
+
+def _fall(newton: Callable[[float], float]) -> float:
+    """Newton from 1 on a convex increasing function that is ≥ 0 there: it falls to the root, then stops falling."""
+    x = 1.0
+    while (lower := x - newton(x)) < x:
+        x = lower
+    return x
+
+
+def radius(a: float, c: float, n: float) -> float:
+    """The root w ≥ 0 of ``a w³ + c w = n``: the norm of a point with ``(a‖y‖² + c) y = z``, ‖z‖ = n."""
+    return cubic(a / n, c / n) if n > 0 else 0.0
+
+
+def coupled(a: float, c: Array, n: Array) -> float:
+    """The root w ≥ 0 of ``w = ‖(n_i / (a w² + c_i))_i‖``: the norm of y with ``(a‖y‖² + c_i)|y_i| = n_i``."""
+    n, c = n[n > 0], c[n > 0]
+    if n.size == 0:
+        return 0.0
+    total, smallest, largest = _norm(n), float(c.min()), float(c.max())
+    if smallest == largest:
+        return radius(a, smallest, total)
+    low, high = radius(a, largest, total), (radius(a, smallest, total) if a + smallest > 0 else math.inf)
+    w = low
+    for _ in range(100):
+        rho = a * w * w + c
+        v = n / rho
+        right = _norm(v)
+        if w <= right:
+            low = w
+        if w >= right:
+            high = w
+        share = v / right
+        slope = 1.0 + 2.0 * a * w * w * float(share @ (share / rho))
+        moved = w * math.exp(-math.log1p((w - right) / right) / slope)
+        if not low <= moved <= high:
+            moved = math.sqrt(low) * math.sqrt(high)
+        if abs(moved - w) <= 2e-16 * w or low == high:
+            return moved
+        w = moved
+    return w
+
+
+def falling_root(g: Callable[[float], float], guess: float, floor: float) -> float:
+    """The root of a strictly falling ``g`` on θ ≥ 0, to full accuracy in ``floor + θ``; 0 where g(0) ≤ 0."""
+    from scipy.optimize import brentq
+
+    low = high = max(guess, floor * 1e-8, 1e-300)
+    while g(low) < 0:
+        if low <= floor * 1e-17 or low < 1e-290:
+            return 0.0
+        high, low = low, low / 16.0
+    while g(high) > 0:
+        low, high = high, high * 16.0
+    if low == high:
+        return low
+    z = brentq(
+        lambda z: g(math.exp(z) - floor),
+        math.log(floor + low),
+        math.log(floor + high),
+        xtol=1e-15,
+        rtol=1e-15,
+    )
+    return max(math.exp(float(z)) - floor, 0.0)
+
+
+def _norm(v: Array) -> float:
+    """The Euclidean norm without overflow."""
+    top = float(np.abs(v).max())
+    return top * float(np.sqrt(np.square(v / top).sum())) if top > 0 else 0.0

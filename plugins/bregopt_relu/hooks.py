@@ -1,0 +1,27 @@
+"""What this plugin registers."""
+
+from bregopt import ClosedFormBlock, KernelPolicy, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
+from bregopt_relu.block import ReluBlock
+from bregopt_relu.fused import FusedOracle
+from bregopt_relu.loss import Factorization
+from bregopt_relu.policies import fixed, paper, tight
+from bregopt_relu.problem import relu_nmd
+from bregopt_relu.starts import TSVD, ScaledRandom
+
+
+@hookimpl
+def bregopt_register(registry: Registrar) -> None:
+    registry.add(Problem, "relu-nmd", relu_nmd)
+    registry.add(SmoothPart, "factorization", Factorization)
+    registry.add(KernelPolicy, "paper", paper)
+    registry.add(KernelPolicy, "tight", tight)
+    registry.add(KernelPolicy, "fixed", fixed)
+    registry.add(Start, "scaled-random", ScaledRandom)
+    registry.add(Start, "tsvd", TSVD)
+
+
+@hookimpl
+def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
+    if isinstance(smooth, Factorization) and isinstance(block, ReluBlock):
+        return FusedOracle(block)
+    return None

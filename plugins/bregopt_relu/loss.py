@@ -1,0 +1,59 @@
+"""The factorisation loss ½‖W − UV‖² and what the kernels may assume about it."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart
+from bregopt_relu.block import LazyW
+from bregopt_relu.data import TILE_ENTRIES, TILE_ROWS
+from bregopt_relu.policies import quartic
+
+
+def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
+    """W, lazy or an array, as tiles of rows."""
+    m, n = W.shape
+    size = max(TILE_ROWS, TILE_ENTRIES // n)
+    for start in range(0, m, size):
+        rows = slice(start, min(start + size, m))
+        yield rows, W.rows(rows) if isinstance(W, LazyW) else W[rows]
+
+
+@final
+@frozen
+class Factorization(SmoothPart):
+    """``F(U, V, W) = ½ ‖W − UV‖²``."""
+
+    def value(self, Y: Blocks, W: Any) -> float:
+        total = 0.0
+        for rows, tile in _tiles(W):
+            residual = Y["U"][rows] @ Y["V"] - tile
+            total += float(np.vdot(residual, residual))
+        return 0.5 * total
+
+    def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
+        U, V = Y["U"], Y["V"]
+        flat, total = np.zeros_like(Y.flat), 0.0
+        gradient = Y.layout.views(flat)
+        for rows, tile in _tiles(W):
+            residual = U[rows] @ V - tile
+            total += float(np.vdot(residual, residual))
+            gradient["U"][rows] = residual @ V.T
+            gradient["V"] += U[rows].T @ residual
+        return 0.5 * total, Y.like(flat)
+
+    def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
+        """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do."""
+        curvature = math.sqrt(kernel.quadratic("U") * kernel.quadratic("V"))
+        if kernel.quartic <= 0 or curvature <= 0 or "spectral" not in norms:
+            return None
+        below = norms["reduced"] if reduced else norms["spectral"]
+        above = min(below, norms["spectral"])
+        return Smad(
+            upper=max(1.0 / kernel.quartic, above / curvature),
+            lower=max(0.5 / kernel.quartic, below / curvature),
+            low=quartic(0.5, below),
+        )

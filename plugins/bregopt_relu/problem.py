@@ -1,0 +1,77 @@
+"""ReLU-NMD as a two-block problem."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bregopt import Blocks, Choice, KernelPolicy, Problem, Regularizer, Separable, make
+from bregopt.errors import parameter
+from bregopt_relu.block import LazyW, ReluBlock
+from bregopt_relu.data import Data, as_data
+from bregopt_relu.loss import Factorization
+from bregopt_relu.policies import fixed, tight
+from bregopt_relu.starts import ScaledRandom
+
+
+def relu_nmd(
+    M: Any,
+    rank: int,
+    U: Regularizer | str = "none",
+    V: Regularizer | str = "none",
+    kernel: KernelPolicy | str = "auto",
+) -> Problem:
+    """``min ½‖W − UV‖² + H₁(U) + H₂(V)  s.t.  max(0, W) = M``: a sparse M ≥ 0 as the ReLU of a low-rank matrix.
+
+    Parameters
+    ----------
+    M : array or sparse matrix
+        m×n, non-negative: numpy, any scipy.sparse format, or pydata sparse.
+    rank : int
+        Columns of U and rows of V.
+    U, V : Regularizer or str
+        H₁ and H₂.
+    kernel : str or Kernel
+        ``paper``: 3ψ1 + ‖W‖_F ψ2; ``tight``: ψ1 + ‖W‖₂ ψ2; ``fixed``: ψ1 + ‖M‖₂ ψ2, for gradients with W at their own
+        point; ``auto``: the tightest that the method's theory allows; or a kernel of your own.
+    """
+    data = as_data(M)
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 1 <= rank <= min(data.shape):
+        m, n = data.shape
+        raise parameter("rank", "relu-nmd", f"a whole number from 1 to {min(m, n)}, as M is {m}×{n}", rank)
+    by_data = kernel in ("auto", "fixed")
+    norm = data.spectral if by_data else data.frobenius
+    return Problem(
+        smooth=Factorization(),
+        block=ReluBlock(data, int(rank), norm),
+        regularizer=Separable(U=make("regularizer", U), V=make("regularizer", V)),
+        kernel=_policy(kernel, norm),
+        start=ScaledRandom(),
+        metrics=_metrics(data),
+        name="ReLU-NMD problem",
+    )
+
+
+def _policy(kernel: KernelPolicy | str, norm: float) -> KernelPolicy:
+    if kernel == "auto":
+        return Choice(lagged=tight(), reduced=fixed(norm))
+    if kernel == "fixed":
+        return fixed(norm)
+    policy: KernelPolicy = make("kernel", kernel)
+    return policy
+
+
+def _metrics(M: Data) -> Mapping[str, Any]:
+    """The figures of the fused pass, for the plain oracle."""
+
+    def parts(Y: Blocks) -> tuple[float, float]:
+        error = residual = 0.0
+        W = LazyW(M, Y["U"], Y["V"])
+        for rows in M.tiles():
+            X, tile = Y["U"][rows] @ Y["V"], W.rows(rows)
+            residual += float(np.square(tile - X).sum())
+            error += float(np.square(np.maximum(tile, 0.0) - np.maximum(X, 0.0)).sum())
+        return math.sqrt(error) / M.frobenius, math.sqrt(residual) / M.frobenius
+
+    return {"relative_error": lambda Y, W: parts(Y)[0], "model_residual": lambda Y, W: parts(Y)[1]}

@@ -1,0 +1,1 @@
+"""Rules for β, for λ and for the end of a run."""

@@ -1,0 +1,110 @@
+"""The largest β that the paper's Assumption 2 allows, corrected for a kernel and a step that change."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Blocks, Extrapolation, Kernel, Move, Outlook, validate
+from bregopt.errors import ParameterError
+from bregopt_rules.extrapolation import inside
+
+SMALLEST = 1e-10
+"""A smaller β is taken to be zero."""
+
+
+@final
+@frozen
+class Assumption2(Extrapolation):
+    """The largest ``β ≤ cap`` with ``(1/λ_k + L)·D_{ψ_k}(Y^k, Ȳ) ≤ ((δ − ε)/λ_{k−1})·D_{ψ_{k−1}}(Y^{k−1}, Y^k)``.
+
+    ``bound="low"`` puts D of the smooth part's own lower kernel in the place of L·D_{ψ_k};
+    ``test="paper"`` is the paper's inequality to the letter, with one kernel and one step on both sides;
+    ``shrink`` finds β by geometric backtracking from ``cap`` instead of the root.
+    """
+
+    cap: float = field(default=0.99, validator=validate.number(at_least=0, below=1))
+    delta: float = field(default=0.999, validator=validate.number(above=0, below=1))
+    epsilon: float = field(default=0.001, validator=validate.number(above=0, below=1))
+    bound: str = field(default="kernel", validator=validate.one_of("kernel", "low"))
+    test: str = field(default="corrected", validator=validate.one_of("corrected", "paper"))
+    shrink: float | None = field(default=None, validator=validate.number(above=0, below=1, optional=True))
+
+    def __attrs_post_init__(self) -> None:
+        if not self.epsilon < self.delta:
+            raise ParameterError(
+                f"Assumption2 needs epsilon < delta. Got epsilon={self.epsilon}, delta={self.delta} instead."
+            )
+
+    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+        beta = inside(self.cap, move)
+        if move.steady:
+            return self._largest(move, move.outlook(0.0), beta), memory
+        while beta > SMALLEST:  # ψ_k depends on W(Ȳ), hence on β
+            allowed = self._largest(move, move.outlook(beta), beta)
+            if allowed >= beta:
+                return beta, memory
+            beta = min(allowed, 0.9 * beta)
+        return 0.0, memory
+
+    def _largest(self, move: Move, outlook: Outlook, cap: float) -> float:
+        cost, budget = self._cost(move, outlook), self._budget(move, outlook)
+        if cost is None:
+            return 0.0
+        line = cost.along(move.Y, move.D) if self.shrink is None else None
+        if line is not None:
+            powers = np.arange(len(line))
+            terms = ((powers - 1) * line)[2:][::-1].tolist()  # D(Y, Y + βD) = Σ_{i≥2} (i − 1) ψ_i β^i
+
+            def divergence(beta: float) -> float:
+                total = 0.0
+                for term in terms:
+                    total = total * beta + term
+                return total * beta * beta
+        else:
+
+            def divergence(beta: float) -> float:
+                return cost.divergence(move.Y, move.Y.plus(beta, move.D))
+
+        if self.shrink is not None:
+            return backtracked(divergence, budget, cap, self.shrink)
+        return largest(divergence, budget, cap)
+
+    def _cost(self, move: Move, outlook: Outlook) -> Kernel | None:
+        """The kernel whose divergence is the left side."""
+        if outlook.smad is None:
+            return None
+        if self.bound == "low" and outlook.smad.low is not None:
+            return (1.0 / move.step) * outlook.kernel + outlook.smad.low
+        return (1.0 / move.step + outlook.smad.lower) * outlook.kernel
+
+    def _budget(self, move: Move, outlook: Outlook) -> float:
+        if self.test == "corrected":
+            return (self.delta - self.epsilon) / move.step_prev * move.divergence
+        before: Blocks = move.Y - move.D
+        return (self.delta - self.epsilon) / move.step * outlook.kernel.divergence(before, move.Y)
+
+
+def largest(rising: Callable[[float], float], budget: float, cap: float) -> float:
+    """The largest β in [0, cap] with ``rising(β) ≤ budget``, from below, to the last digits."""
+    if rising(cap) <= budget:
+        return cap
+    low, high = 0.0, cap
+    while high - low > 1e-15 * high and high > SMALLEST:
+        middle = 0.5 * (low + high)
+        if rising(middle) <= budget:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def backtracked(rising: Callable[[float], float], budget: float, cap: float, shrink: float) -> float:
+    """The first of cap, cap·shrink, cap·shrink², … within the budget."""
+    beta = cap
+    while rising(beta) > budget:
+        beta *= shrink
+        if beta < SMALLEST:
+            return 0.0
+    return beta

@@ -1,0 +1,53 @@
+"""Simple β rules: zero, constant, Nesterov."""
+
+import math
+from typing import Any, ClassVar, final
+
+from attrs import field, frozen
+
+from bregopt import Extrapolation, Move, validate
+
+WITHIN = 0.99
+"""Share of the way to the edge of the kernel's domain that a rule may go."""
+
+
+def inside(beta: float, move: Move) -> float:
+    """β, shortened where Ȳ would leave the kernel's domain."""
+    return min(beta, WITHIN * move.longest)
+
+
+@final
+@frozen
+class NoExtrapolation(Extrapolation):
+    """``β_k = 0``: the method without extrapolation."""
+
+    moves: ClassVar[bool] = False
+    delta = 0.0
+    epsilon = 0.0
+
+    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+        return 0.0, memory
+
+
+@final
+@frozen
+class Constant(Extrapolation):
+    """``β_k = β``; the paper takes 0.6."""
+
+    beta: float = field(default=0.6, validator=validate.number(at_least=0, below=1))
+
+    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+        return inside(self.beta, move), memory
+
+
+@final
+@frozen
+class Nesterov(Extrapolation):
+    """``β_k = (θ_{k−1} − 1)/θ_k`` with ``θ_k = (1 + √(1 + 4θ_{k−1}²))/2``, θ_0 = 1."""
+
+    def begin(self) -> float:
+        return 1.0
+
+    def choose(self, move: Move, memory: float) -> tuple[float, float]:
+        theta = (1.0 + math.sqrt(1.0 + 4.0 * memory * memory)) / 2.0
+        return inside((memory - 1.0) / theta, move), theta

@@ -1,0 +1,26 @@
+"""What this plugin registers."""
+
+from bregopt import Extrapolation, Registrar, StepRule, StopRule, hookimpl
+from bregopt_rules import extrapolation, step, stopping
+from bregopt_rules.assumption2 import Assumption2
+
+
+@hookimpl
+def bregopt_register(registry: Registrar) -> None:
+    registry.add(Extrapolation, "zero", extrapolation.NoExtrapolation)
+    registry.add(Extrapolation, "constant", extrapolation.Constant)
+    registry.add(Extrapolation, "nesterov", extrapolation.Nesterov)
+    registry.add(Extrapolation, "assumption2", Assumption2)
+
+    registry.add(StepRule, "constant", step.ConstantStep)
+    registry.add(StepRule, "monotone", step.Monotone)
+
+    registry.add(StopRule, "max-iterations", stopping.MaxIterations)
+    registry.add(StopRule, "max-seconds", stopping.MaxSeconds)
+    registry.add(StopRule, "max-products", stopping.MaxProducts)
+    registry.add(StopRule, "relative-error", stopping.RelativeError)
+    registry.add(StopRule, "stationarity", stopping.Stationarity)
+    registry.add(StopRule, "tolerance", stopping.Tolerance)
+    registry.add(StopRule, "plateau", stopping.Plateau)
+    registry.add(StopRule, "target", stopping.Target)
+    registry.add(StopRule, "not-finite", stopping.NotFinite)

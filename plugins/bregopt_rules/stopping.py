@@ -1,0 +1,148 @@
+"""Stop rules."""
+
+import math
+from typing import final
+
+from attrs import field, frozen
+
+from bregopt import Progress, Status, StopRule, Verdict, validate
+from bregopt.errors import IncompatibleError
+
+AGAIN = 20
+"""Iterations between two computations of the subgradient, once the residual has passed."""
+
+
+@final
+@frozen
+class MaxIterations(StopRule):
+    """Stops after ``number`` iterations."""
+
+    number: int = field(default=1000, validator=validate.whole(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if progress.iteration < self.number:
+            return None
+        return Verdict(Status.MAX_ITERATIONS, f"The limit of {self.number} iterations was reached.")
+
+
+@final
+@frozen
+class MaxSeconds(StopRule):
+    """Stops after ``seconds`` by the clock."""
+
+    seconds: float = field(default=60.0, validator=validate.number(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if progress.seconds < self.seconds:
+            return None
+        return Verdict(Status.MAX_SECONDS, f"The limit of {self.seconds:g} seconds was reached.")
+
+
+@final
+@frozen
+class MaxProducts(StopRule):
+    """Stops after ``number`` products of 2·m·n·r flops."""
+
+    number: float = field(default=3000.0, validator=validate.number(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if progress.products < self.number:
+            return None
+        return Verdict(Status.MAX_PRODUCTS, f"The limit of {self.number:g} products was reached.")
+
+
+@final
+@frozen
+class RelativeError(StopRule):
+    """Stops when the problem's relative error is at most ``tolerance``."""
+
+    tolerance: float = field(default=1e-4, validator=validate.number(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        error = progress.metrics.get("relative_error")
+        if error is None:
+            raise IncompatibleError(
+                "The stop rule 'relative-error' needs a problem with a relative error; this has none."
+            )
+        if error > self.tolerance:
+            return None
+        return Verdict(Status.RELATIVE_ERROR, f"The relative error is {error:.2e}, within {self.tolerance:g}.")
+
+
+@final
+@frozen
+class Stationarity(StopRule):
+    """Stops when some A ∈ ∂Φ has ``|A| ≤ tolerance·max(1, |∇F|)``; looked for once the free residual is that small."""
+
+    tolerance: float = field(default=1e-6, validator=validate.number(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        residual = progress.stationarity
+        if residual is None or residual > self.tolerance:
+            return None
+        first = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= self.tolerance)
+        if (progress.iteration - first) % AGAIN:
+            return None
+        relative = progress.subgradient()
+        if relative is None or relative > self.tolerance:
+            return None
+        return Verdict(
+            Status.STATIONARY,
+            f"A subgradient of relative size {relative:.2e} was found, within {self.tolerance:g}.",
+        )
+
+
+@final
+@frozen
+class Tolerance(StopRule):
+    """Stops at this relative error, where the problem has one, or at this relative stationarity."""
+
+    tolerance: float = field(default=1e-6, validator=validate.number(at_least=0))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        verdict = RelativeError(self.tolerance).judge(progress) if "relative_error" in progress.metrics else None
+        return verdict or Stationarity(self.tolerance).judge(progress)
+
+
+@final
+@frozen
+class Plateau(StopRule):
+    """Stops when the objective fell by less than ``tolerance`` of itself over ``patience`` iterations."""
+
+    tolerance: float = field(default=1e-8, validator=validate.number(at_least=0))
+    patience: int = field(default=10, validator=validate.whole(at_least=1))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        objectives = progress.history["objective"]
+        if len(objectives) <= self.patience:
+            return None
+        fell = objectives[-1 - self.patience] - objectives[-1]
+        if fell > self.tolerance * abs(objectives[-1]):
+            return None
+        return Verdict(
+            Status.PLATEAU, f"The objective fell by {max(fell, 0.0):.2e} only in {self.patience} iterations."
+        )
+
+
+@final
+@frozen
+class Target(StopRule):
+    """Stops when the objective is at most ``objective``."""
+
+    objective: float = field(validator=validate.number())
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if progress.objective > self.objective:
+            return None
+        return Verdict(Status.TARGET, f"The objective is {progress.objective:.6g}, at or below {self.objective:.6g}.")
+
+
+@final
+@frozen
+class NotFinite(StopRule):
+    """Stops when the objective is no finite number; every run ends so, with or without this rule."""
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if math.isfinite(progress.objective):
+            return None
+        return Verdict(Status.NOT_FINITE, f"The objective became {progress.objective}.")
