@@ -14,7 +14,7 @@ def cubic(a: float, c: float) -> float:
     if not (a >= 0 and c >= 0 and 0 < a + c < math.inf):
         raise ParameterError(f"a t³ + c t = 1 needs finite a, c >= 0, not both zero. Got a={a!r}, c={c!r} instead.")
     q = math.cbrt(a)
-    if q < c * 1e-103:  # the cubic term is below rounding, and c/q may overflow
+    if q == 0 or q < c * 1e-103:  # the cubic term is below rounding, and c/q may overflow
         return 1.0 / c
     omega = c / q
     if omega < 1:
@@ -56,7 +56,8 @@ def coupled(a: float, c: Array, n: Array) -> float:
             high = w
         share = v / right
         slope = 1.0 + 2.0 * a * w * w * float(share @ (share / rho))
-        moved = w * math.exp(-math.log1p((w - right) / right) / slope)
+        gap = math.log(w) - math.log(right) if not 0.5 < w / right < 2 else math.log1p((w - right) / right)
+        moved = w * math.exp(-gap / slope)
         if not low <= moved <= high:
             moved = math.sqrt(low) * math.sqrt(high)
         if abs(moved - w) <= 2e-16 * w or low == high:

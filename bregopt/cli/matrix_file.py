@@ -1,0 +1,94 @@
+"""A matrix from a file, by its suffix; what is sparse stays sparse, and nothing is ever unpickled."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bregopt.cli.mat_file import read_mat
+from bregopt.cli.text_file import read_text
+from bregopt.errors import BregoptError, DataError, FileError
+
+NPZ_NAMES = ("M", "X", "data")
+
+
+def read_matrix(path: Path) -> Any:
+    """A real matrix: a numpy array, or a scipy CSR array where the file is sparse."""
+    reader = _reader(path)
+    if not path.exists():
+        raise FileError(f"The file {str(path)!r} does not exist. Check the path, or give no file for a built-in matrix.")
+    if not path.is_file():
+        raise FileError(f"{str(path)!r} is not a file. Give the path of a matrix.")
+    try:
+        matrix = reader(path)
+    except BregoptError:
+        raise
+    except PermissionError:
+        raise FileError(f"The file {str(path)!r} may not be read. Check its permissions.") from None
+    except Exception as error:  # a damaged file makes the readers of numpy and scipy raise anything
+        what = str(error) or type(error).__name__
+        raise FileError(f"The file {str(path)!r} is damaged or not of its type: {what}. Write it anew.") from error
+    return _real(matrix, path)
+
+
+def _reader(path: Path) -> Callable[[Path], Any]:
+    for suffix, reader in READERS.items():
+        if path.name.lower().endswith(suffix):
+            return reader
+    found = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+    raise FileError(f"The file {str(path)!r} has {found}. bregopt reads {', '.join(READERS)}: save it as one of these.")
+
+
+def _real(matrix: Any, path: Path) -> Any:
+    from scipy.sparse import csr_array, issparse
+
+    if matrix.dtype.kind not in "fiub":
+        raise DataError(f"The matrix in {str(path)!r} must hold real numbers. Got dtype {matrix.dtype} instead.")
+    if matrix.ndim != 2:
+        raise DataError(f"The matrix in {str(path)!r} must have two dimensions. Got shape {matrix.shape} instead.")
+    return csr_array(matrix) if issparse(matrix) else matrix
+
+
+def _read_npy(path: Path) -> Any:
+    import numpy as np
+
+    with path.open("rb") as handle:
+        return np.lib.format.read_array(handle, allow_pickle=False)
+
+
+def _read_npz(path: Path) -> Any:
+    import numpy as np
+    from scipy.sparse import load_npz
+
+    with np.load(path, allow_pickle=False) as arrays:
+        if "format" in arrays.files:
+            return load_npz(path)
+        return arrays[_chosen(arrays.files, path)]
+
+
+def _chosen(names: Sequence[str], path: Path) -> str:
+    """The only array of an archive, or the one named as a matrix."""
+    known = [name for name in NPZ_NAMES if name in names]
+    if not known and len(names) != 1:
+        raise FileError(
+            f"The file {str(path)!r} must hold one array, or one named {', '.join(NPZ_NAMES)}. "
+            f"Got {', '.join(names) or 'none'} instead."
+        )
+    return known[0] if known else names[0]
+
+
+def _read_mtx(path: Path) -> Any:
+    from scipy.io import mmread
+
+    return mmread(path)
+
+
+READERS: Mapping[str, Callable[[Path], Any]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".mtx": _read_mtx,
+    ".mtx.gz": _read_mtx,
+    ".mat": read_mat,
+    ".csv": read_text,
+    ".tsv": read_text,
+    ".txt": read_text,
+}
