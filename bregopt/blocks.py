@@ -1,6 +1,9 @@
 """Named arrays over one contiguous vector: Y, its gradients and its directions."""
 
+import itertools
+import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -13,25 +16,22 @@ Array = NDArray[np.floating[Any]]
 
 
 @final
-@frozen
+@frozen(slots=False)
 class Layout:
     """Names and shapes of the blocks, and where each lies in the flat vector."""
 
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
 
-    @property
-    def size(self) -> int:
-        return sum(int(np.prod(shape)) for shape in self.shapes)
+    @cached_property
+    def places(self) -> tuple[slice, ...]:
+        ends = list(itertools.accumulate(map(math.prod, self.shapes), initial=0))
+        return tuple(itertools.starmap(slice, itertools.pairwise(ends)))
 
     def views(self, flat: Array) -> dict[str, Array]:
         """The blocks as views into ``flat``."""
-        views, start = {}, 0
-        for name, shape in zip(self.names, self.shapes, strict=True):
-            stop = start + int(np.prod(shape))
-            views[name] = flat[start:stop].reshape(shape)
-            start = stop
-        return views
+        parts = zip(self.names, self.places, self.shapes, strict=True)
+        return {name: flat[place].reshape(shape) for name, place, shape in parts}
 
 
 @final
@@ -112,7 +112,7 @@ class Blocks:
         return float(np.sqrt(self.flat @ self.flat))
 
     def _matching(self, other: "Blocks") -> Array:
-        if other.layout != self.layout:
+        if other.layout is not self.layout and other.layout != self.layout:
             raise DataError(f"Blocks do not match: {_shapes(self)} against {_shapes(other)}.")
         return other.flat
 

@@ -9,6 +9,7 @@ BregoptError
 ├── DuplicateNameError (ValueError)   two plugins provide the same name
 ├── PluginError       (RuntimeError)  a plugin cannot be loaded
 ├── IncompatibleError (TypeError)     parts that do not fit together
+├── OverflowedError   (ArithmeticError) an iterate left the range of finite numbers
 └── NotSolvedError    (RuntimeError)  raised by ``result.raise_for_status()``
 
 PluginWarning (UserWarning) reports a plugin that was skipped.
@@ -49,6 +50,10 @@ class PluginError(BregoptError, RuntimeError):
 
 class IncompatibleError(BregoptError, TypeError):
     """Parts that do not fit together."""
+
+
+class OverflowedError(BregoptError, ArithmeticError):
+    """An iterate left the range of finite numbers."""
 
 
 class NotSolvedError(BregoptError, RuntimeError):

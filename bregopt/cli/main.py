@@ -14,20 +14,21 @@ from bregopt.cli.solve import solve
 from bregopt.errors import BregoptError, PluginWarning
 
 INTERRUPTED = 130
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(context_settings=SETTINGS, invoke_without_command=True)
 @click.version_option(bregopt.__version__, prog_name="bregopt")
 @click.pass_context
 def commands(context: click.Context) -> None:
     """Decompose sparse non-negative matrices: M ≈ max(0, UV) with U and V of low rank.
 
     \b
-    bregopt solve                                  a built-in matrix, to see it work
-    bregopt solve data.mtx -r 20 -U 'l1(0.01)'     your matrix, rank 20, a sparse U
-    bregopt plugins                                every regularizer, kernel, method and rule
+    Examples:
+      bregopt solve                                  a built-in matrix, to see it work
+      bregopt solve data.mtx -r 20 -U 'l1(0.01)'     your matrix, rank 20, a sparse U
 
-    'bregopt COMMAND --help' explains a command.
+    'bregopt COMMAND --help' explains a command; 'bregopt plugins' lists what its options can name.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

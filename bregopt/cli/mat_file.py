@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bregopt.cli.mat_tags import check_tags
 from bregopt.errors import FileError
 
 NAMES = ("M", "X", "fea", "A")
@@ -13,6 +14,7 @@ def read_mat(path: Path) -> Any:
     """M, X, fea or A, ``Problem.A`` as SuiteSparse writes it, or else the only matrix of numbers."""
     from scipy.io import loadmat
 
+    check_tags(path)
     try:
         variables = {name: X for name, X in loadmat(path).items() if not name.startswith("__")}
     except NotImplementedError:

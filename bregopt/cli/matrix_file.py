@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bregopt.cli.mat_file import read_mat
+from bregopt.cli.mtx_file import read_mtx
 from bregopt.cli.text_file import read_text
 from bregopt.errors import BregoptError, DataError, FileError
 
@@ -15,11 +16,13 @@ def read_matrix(path: Path) -> Any:
     """A real matrix: a numpy array, or a scipy CSR array where the file is sparse."""
     reader = _reader(path)
     if not path.exists():
-        raise FileError(f"The file {str(path)!r} does not exist. Check the path, or give no file for a built-in matrix.")
+        raise FileError(
+            f"The file {str(path)!r} does not exist. Check the path, or give no file for a built-in matrix."
+        )
     if not path.is_file():
         raise FileError(f"{str(path)!r} is not a file. Give the path of a matrix.")
     try:
-        matrix = reader(path)
+        return _real(reader(path), path)
     except BregoptError:
         raise
     except PermissionError:
@@ -27,7 +30,6 @@ def read_matrix(path: Path) -> Any:
     except Exception as error:  # a damaged file makes the readers of numpy and scipy raise anything
         what = str(error) or type(error).__name__
         raise FileError(f"The file {str(path)!r} is damaged or not of its type: {what}. Write it anew.") from error
-    return _real(matrix, path)
 
 
 def _reader(path: Path) -> Callable[[Path], Any]:
@@ -45,7 +47,13 @@ def _real(matrix: Any, path: Path) -> Any:
         raise DataError(f"The matrix in {str(path)!r} must hold real numbers. Got dtype {matrix.dtype} instead.")
     if matrix.ndim != 2:
         raise DataError(f"The matrix in {str(path)!r} must have two dimensions. Got shape {matrix.shape} instead.")
-    return csr_array(matrix) if issparse(matrix) else matrix
+    if not issparse(matrix):
+        return matrix
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # an index beyond the shape would be a wild memory access
+    rows = csr_array(matrix)
+    rows.sum_duplicates()
+    return rows
 
 
 def _read_npy(path: Path) -> Any:
@@ -76,17 +84,11 @@ def _chosen(names: Sequence[str], path: Path) -> str:
     return known[0] if known else names[0]
 
 
-def _read_mtx(path: Path) -> Any:
-    from scipy.io import mmread
-
-    return mmread(path)
-
-
 READERS: Mapping[str, Callable[[Path], Any]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
-    ".mtx": _read_mtx,
-    ".mtx.gz": _read_mtx,
+    ".mtx": read_mtx,
+    ".mtx.gz": read_mtx,
     ".mat": read_mat,
     ".csv": read_text,
     ".tsv": read_text,

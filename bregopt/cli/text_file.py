@@ -1,6 +1,7 @@
 """A matrix from a text file: delimiter detected, one header line allowed."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,29 @@ DELIMITERS = ("\t", ";", ",")
 
 
 def read_text(path: Path) -> Any:
-    """The rows of numbers; lines that begin with # are comments."""
+    """One row of the matrix a line; what follows a # is a comment."""
+    try:
+        return _table(path)
+    except UnicodeDecodeError:
+        raise FileError(f"The file {str(path)!r} is not text in UTF-8. Save it so, or as .npy.") from None
+
+
+def _table(path: Path) -> Any:
     import numpy as np
 
-    try:
-        head = _head(path)
-    except UnicodeDecodeError:
-        raise FileError(f"The file {str(path)!r} is not a text in UTF-8. Save it as one.") from None
+    head = list(islice(_lines(path), 2))
     if not head:
         raise FileError(f"The file {str(path)!r} holds no numbers. Write one row of the matrix a line.")
-    delimiter = next((mark for mark in DELIMITERS if mark in head[-1][1]), None)
-    number, first = head[0]
+    (number, first), (_, last) = head[0], head[-1]
+    delimiter = next((mark for mark in DELIMITERS if mark in last), None)
     header = not any(map(_is_number, _fields(first, delimiter)))
     skip = number if header and len(head) > 1 else 0
     try:
         with path.open(encoding="utf-8-sig") as handle:
             return np.loadtxt(handle, delimiter=delimiter, skiprows=skip, quotechar='"', ndmin=2)
     except ValueError as error:
-        raise DataError(f"The file {str(path)!r} is no table of numbers: {_fault(path, delimiter, skip) or error}") from None
+        fault = _fault(path, delimiter, skip) or error
+        raise DataError(f"The file {str(path)!r} is no table of numbers: {fault}") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -36,12 +42,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(handle, 1):
             text = line.partition("#")[0]
             if text.strip():
-                yield number, text.rstrip("\r\n")
-
-
-def _head(path: Path) -> list[tuple[int, str]]:
-    """The first two lines: a header and a row, or two rows."""
-    return [line for line, _ in zip(_lines(path), range(2), strict=False)]
+                yield number, text.rstrip("\n")
 
 
 def _fields(line: str, delimiter: str | None) -> list[str]:
@@ -67,6 +68,6 @@ def _fault(path: Path, delimiter: str | None, skip: int) -> str | None:
             if not _is_number(text):
                 return f"line {number}, column {column} holds {text!r}. Replace it by a number."
         if width is not None and len(fields) != width:
-            return f"line {number} holds {len(fields)} values, the lines before it {width}. Give each row as many."
+            return f"line {number} holds {len(fields)} values, the lines before it {width}. Give every row as many."
         width = len(fields)
     return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
+import numpy as np
 from attrs import define, evolve, field
 
 from bregopt.blocks import Blocks
@@ -51,10 +52,11 @@ class Iteration(Iterator[State]):
         self._state: State | None = None
 
     def __next__(self) -> State:
-        if self._state is None:
-            state = self._method.start(self._problem, self._Y)
-        else:
-            state = self._method.advance(self._problem, self._state)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported, not warned of
+            if self._state is None:
+                state = self._method.start(self._problem, self._Y)
+            else:
+                state = self._method.advance(self._problem, self._state)
         self._state = evolve(state, counts=self.counts)
         return self._state
 

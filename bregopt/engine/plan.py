@@ -1,12 +1,14 @@
 """What a Bregman method carries from one iteration to the next, and what can be said of a step."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, final
 
+import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Blocks
-from bregopt.errors import IncompatibleError
+from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Look, Oracle
 from bregopt.parts.prox import BregmanProx
@@ -85,6 +87,8 @@ def proximal_step(problem: Problem, plan: Plan) -> Made:
     _, prox = doors(problem)
     gradient, slope = gradient_of(plan.look), plan.kernel.gradient(plan.Y_bar)
     P = (-slope).plus(plan.step, gradient)
+    if not math.isfinite(P.norm()):
+        raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
     Y = prox(P, plan.step, plan.kernel)
     fall = (slope - plan.kernel.gradient(Y)) * (1.0 / plan.step)
     return Made(Y, fall - gradient, fall.norm())
@@ -119,7 +123,7 @@ def assumptions_met(
 
 
 def _extrapolation_met(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
-    if plan.beta == 0:
+    if plan.beta == 0 or np.array_equal(plan.Y_bar.flat, Y.flat):
         return True
     if plan.smad is None:
         return False
@@ -128,4 +132,5 @@ def _extrapolation_met(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
     if plan.smad.low is not None:
         gap = min(gap, plan.smad.low.divergence(Y, plan.Y_bar))
     budget = (rule.delta - rule.epsilon) * plan.past.divergence / plan.past.step
-    return D / plan.step + gap <= budget * (1 + 1e-9)
+    rounding = 1e-9 + 1e-15 * Y.norm() / (plan.Y_bar - Y).norm()  # Ȳ is rounded to the last digits of Y
+    return D / plan.step + gap <= budget * (1 + rounding)

@@ -14,7 +14,7 @@ from bregopt.engine.method import Method
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
-from bregopt.errors import DataError
+from bregopt.errors import DataError, OverflowedError
 from bregopt.problem import Problem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
@@ -29,30 +29,29 @@ def run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: 
     iteration = Iteration(problem, method, Y)
     begin = time.perf_counter()
 
-    best, verdict = None, None
+    state = best = next(iteration)
+    verdict = None
     while verdict is None:
-        state = next(iteration)
         seconds = time.perf_counter() - begin
         recorder.see(state, seconds)
         witness.see(state)
         for observer in observers:
             observer.see(state)
-        if not _finite(state):
-            verdict = Verdict(
-                Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}."
-            )
-        else:
-            best = state if best is None or state.objective < best.objective else best
-            verdict = stop.judge(_progress(iteration, state, seconds, recorder))
+        if state.objective < best.objective:
+            best = state
+        verdict = _overflow(state) or stop.judge(_progress(iteration, state, seconds, recorder))
+        if verdict is None:
+            try:
+                state = next(iteration)
+            except OverflowedError as error:
+                verdict = Verdict(Status.NOT_FINITE, f"After iteration {state.iteration}: {error}")
 
-    end = state
-    if verdict.status in (Status.NOT_FINITE, Status.INTERRUPTED) and best is not None:
-        end = best
-    elif not state.exact:
-        look = iteration.look(state.Y)
-        objective = look.value + problem.regularizer.value(state.Y)
-        end = evolve(state, objective=objective, metrics=look.metrics, exact=True)
-    A = iteration.subgradient(end) if _finite(end) else None
+    end = best if verdict.status in (Status.NOT_FINITE, Status.INTERRUPTED) else state
+    if not end.exact:
+        look = iteration.look(end.Y)
+        objective = look.value + problem.regularizer.value(end.Y)
+        end = evolve(end, objective=objective, metrics=look.metrics, exact=True)
+    A = iteration.subgradient(end)
     if not end.Y.flat.any():
         notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)
     result = Result(
@@ -83,8 +82,10 @@ def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
     return problem.regularizer.prox(Y, TINY_STEP), ("The start was infeasible for H; its proximal map was taken.",)
 
 
-def _finite(state: State) -> bool:
-    return math.isfinite(state.objective) and math.isfinite(state.Y.norm())
+def _overflow(state: State) -> Verdict | None:
+    if math.isfinite(state.objective) and math.isfinite(state.Y.norm()):
+        return None
+    return Verdict(Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}.")
 
 
 def _progress(iteration: Iteration, state: State, seconds: float, recorder: Recorder) -> Progress:

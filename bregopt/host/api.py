@@ -1,6 +1,7 @@
 """``solve`` and ``iterate`` for people: every argument an object or a spec string."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def solve(
     stop : StopRule or str, optional
         Rules compose with ``|`` and ``&``.
     max_iterations, max_seconds : optional
-        Further limits; 1000 iterations where neither these nor ``stop`` is given.
+        Further limits; 1000 iterations where no limit is given at all.
     tolerance : float, optional
         Stop when the relative stationarity, or the relative error where the problem has one, falls to it.
     observers : iterable
@@ -88,23 +89,13 @@ def _start(problem: Problem, start: Blocks | Start | str | None, seed: int | np.
 def _stop_rule(
     stop: StopRule | str | None, iterations: int | None, seconds: float | None, tolerance: float | None
 ) -> StopRule:
-    rules: list[StopRule] = []
-    if tolerance is not None:
-        rules.append(make("stop", Spec("tolerance", (tolerance,))))
+    given = {"tolerance": tolerance, "max-seconds": seconds, "max-iterations": iterations}
+    rules: list[StopRule] = [make("stop", Spec(name, (value,))) for name, value in given.items() if value is not None]
     if stop is not None:
         rules.append(make("stop", stop))
-    if seconds is not None:
-        rules.append(make("stop", Spec("max-seconds", (seconds,))))
-    if iterations is not None or (stop is None and seconds is None):
-        rules.append(make("stop", Spec("max-iterations", (DEFAULT_ITERATIONS if iterations is None else iterations,))))
-    return _either(rules)
-
-
-def _either(rules: Sequence[StopRule]) -> StopRule:
-    rule = rules[0]
-    for other in rules[1:]:
-        rule = rule | other
-    return rule
+    if not any(rule.certain for rule in rules):
+        rules.append(make("stop", Spec("max-iterations", (DEFAULT_ITERATIONS,))))
+    return functools.reduce(StopRule.__or__, rules)
 
 
 def _observer(watcher: Observer | Callable[[State], object]) -> Observer:

@@ -28,10 +28,6 @@ class Spec:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(factory=dict)
 
-    def __str__(self) -> str:
-        parts = [str(arg) for arg in self.args] + [f"{key}={value}" for key, value in self.kwargs.items()]
-        return f"{self.name}({', '.join(parts)})" if parts else self.name
-
 
 def parse(text: str) -> Spec:
     """Read a spec string."""

@@ -59,6 +59,11 @@ class Progress:
 class StopRule(ABC):
     """A reason to stop; rules compose with ``|`` (either) and ``&`` (both)."""
 
+    @property
+    def certain(self) -> bool:
+        """Whether the rule ends every run sooner or later: a limit, not a goal."""
+        return False
+
     @abstractmethod
     def judge(self, progress: Progress) -> Verdict | None:
         """The verdict, or ``None`` to go on."""
@@ -85,6 +90,10 @@ class Either(StopRule):
 
     rules: tuple[StopRule, ...]
 
+    @property
+    def certain(self) -> bool:
+        return any(rule.certain for rule in self.rules)
+
     def judge(self, progress: Progress) -> Verdict | None:
         verdicts = (rule.judge(progress) for rule in self.rules)
         return next((verdict for verdict in verdicts if verdict is not None), None)
@@ -96,6 +105,10 @@ class Both(StopRule):
     """Stops once all its rules do at the same iteration; the status is the last rule's."""
 
     rules: tuple[StopRule, ...]
+
+    @property
+    def certain(self) -> bool:
+        return all(rule.certain for rule in self.rules)
 
     def judge(self, progress: Progress) -> Verdict | None:
         verdicts = []

@@ -42,25 +42,25 @@ def coupled(a: float, c: Array, n: Array) -> float:
     if n.size == 0:
         return 0.0
     total, smallest, largest = _norm(n), float(c.min()), float(c.max())
+    if a == 0:
+        return _norm(n / c)
     if smallest == largest:
         return radius(a, smallest, total)
-    low, high = radius(a, largest, total), (radius(a, smallest, total) if a + smallest > 0 else math.inf)
-    w = low
-    for _ in range(100):
+    low, high = radius(a, largest, total), radius(a, smallest, total)
+    w, width = low, math.inf
+    for _ in range(200):
         rho = a * w * w + c
         v = n / rho
         right = _norm(v)
-        if w <= right:
-            low = w
-        if w >= right:
-            high = w
+        low, high = (w, high) if w <= right else (low, w)
+        near = 0.5 < w / right < 2
+        gap = math.log1p((w - right) / right) if near else math.log(w) - math.log(right)
         share = v / right
-        slope = 1.0 + 2.0 * a * w * w * float(share @ (share / rho))
-        gap = math.log(w) - math.log(right) if not 0.5 < w / right < 2 else math.log1p((w - right) / right)
-        moved = w * math.exp(-gap / slope)
-        if not low <= moved <= high:
+        moved = w * math.exp(-gap / (1.0 + 2.0 * a * w * w * float(share @ (share / rho))))
+        narrowed, width = math.log(high) - math.log(low) <= 0.5 * width, math.log(high) - math.log(low)
+        if not (near or narrowed) or not low <= moved <= high:  # Newton in log w may cycle far from the root
             moved = math.sqrt(low) * math.sqrt(high)
-        if abs(moved - w) <= 2e-16 * w or low == high:
+        if abs(moved - w) <= 2e-16 * w:
             return moved
         w = moved
     return w

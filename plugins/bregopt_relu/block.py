@@ -45,10 +45,14 @@ class LazyW:
 
 
 def product_norm(U: Array, V: Array) -> float:
-    """‖UV‖₂ from the r×r Gram matrices."""
+    """‖UV‖₂ from the r×r Gram matrices, scaled against overflow."""
+    u, v = float(np.abs(U).max()), float(np.abs(V).max())
+    if not 0 < u * v < math.inf:
+        return u * v
+    U, V = U / u, V / v
     values, vectors = np.linalg.eigh(V @ V.T)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return math.sqrt(max(float(np.linalg.eigvalsh(root.T @ (U.T @ U) @ root)[-1]), 0.0))
+    return u * v * math.sqrt(max(float(np.linalg.eigvalsh(root.T @ (U.T @ U) @ root)[-1]), 0.0))
 
 
 def product_change(Y: Blocks, Z: Blocks) -> float:
@@ -99,7 +103,7 @@ class ReluBlock(ClosedFormBlock):
         }
 
     def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
-        """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one by twice it."""
+        """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""
         change = 0.0 if Y is Y_prev else product_change(Y, Y_prev)
         frobenius = norms["frobenius"] + change
         return {**norms, "frobenius": frobenius, "spectral": min(frobenius, norms["spectral"] + 2.0 * change)}

@@ -19,8 +19,8 @@ class FusedOracle(Oracle):
     block: ReluBlock
 
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
-        M, U, V = self.block.M, Y["U"], Y["V"]
         self.block.check(Y)
+        M, U, V = self.block.M, Y["U"], Y["V"]
         flat = None if at is None else np.zeros_like(at.flat)
         gradient = None if at is None or flat is None else at.layout.views(flat)
         elsewhere = value_at and at is not None and at is not Y

@@ -46,14 +46,17 @@ class Factorization(SmoothPart):
         return 0.5 * total, Y.like(flat)
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do."""
+        """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do.
+
+        L is at least 1, as in the paper: the step 1/L is then known before W is, for every kernel that follows W.
+        """
         curvature = math.sqrt(kernel.quadratic("U") * kernel.quadratic("V"))
         if kernel.quartic <= 0 or curvature <= 0 or "spectral" not in norms:
             return None
         below = norms["reduced"] if reduced else norms["spectral"]
         above = min(below, norms["spectral"])
         return Smad(
-            upper=max(1.0 / kernel.quartic, above / curvature),
+            upper=max(1.0, 1.0 / kernel.quartic, above / curvature),
             lower=max(0.5 / kernel.quartic, below / curvature),
             low=quartic(0.5, below),
         )

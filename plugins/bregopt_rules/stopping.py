@@ -18,6 +18,7 @@ class MaxIterations(StopRule):
     """Stops after ``number`` iterations."""
 
     number: int = field(default=1000, validator=validate.whole(at_least=0))
+    certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
         if progress.iteration < self.number:
@@ -31,6 +32,7 @@ class MaxSeconds(StopRule):
     """Stops after ``seconds`` by the clock."""
 
     seconds: float = field(default=60.0, validator=validate.number(at_least=0))
+    certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
         if progress.seconds < self.seconds:
@@ -44,6 +46,7 @@ class MaxProducts(StopRule):
     """Stops after ``number`` products of 2·m·n·r flops."""
 
     number: float = field(default=3000.0, validator=validate.number(at_least=0))
+    certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
         if progress.products < self.number:

@@ -63,9 +63,17 @@ def test_assumption2_never_raises_the_lyapunov_value(kernel, w, bound):
         assert (np.diff(theta) <= 1e-12 * (theta[1:] + theta[:-1])).all()
         assert result.certificate.monotone
         assert result.certificate.guaranteed
-        assert np.nanmax(history["beta"]) > 0
 
     check()
+
+
+@pytest.mark.parametrize(("kernel", "w"), [("paper", "Y"), ("tight", "Y"), ("fixed", "Ybar")])
+def test_assumption2_really_extrapolates(kernel, w):
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((20, 15)))
+    problem = bo.compose("relu-nmd", M, rank=3, kernel=kernel, U="l1(0.1)")
+    result = bo.solve(problem, method=f"aapb(step=1, w={w})", max_iterations=60)
+    assert result.history["beta"][-20:].min() > 0.6
+    assert result.objective < bo.solve(problem, method="apb(step=1)", max_iterations=60).objective
 
 
 @settings(max_examples=25, deadline=None)

@@ -104,6 +104,12 @@ def _exact_by_longdouble(a, c, n):
     return (low + high) / 2
 
 
+def test_the_coupled_root_is_found_where_newton_would_cycle():
+    a, c, n = 5.6e58, np.array([1.6e95, 7.9e-77, 3.1e-43]), np.array([6.4e5, 2.5e-97, 1.0e-86])
+    exact = exact_coupled(a, c, n)
+    assert abs(coupled(a, c, n) - exact) <= 1e-14 * exact
+
+
 def test_blocks_without_length_do_not_count():
     assert coupled(1.0, np.array([1.0, 5.0]), np.array([2.0, 0.0])) == radius(1.0, 1.0, 2.0)
     assert coupled(1.0, np.array([1.0]), np.array([0.0])) == 0.0

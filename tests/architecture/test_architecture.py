@@ -1,0 +1,120 @@
+"""The layers of the design, held by reading the imports."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bregopt
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "bregopt"
+LAYERS = ["errors", "validate", "blocks", "parts", "problem", "rules", "engine", "host", "testing", "cli"]
+"""Each layer may import itself and those before it."""
+
+
+def imports(path):
+    """(module, names) of every import in a file, those for type checking only left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, ()) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in {path}"
+            yield node.module, tuple(alias.name for alias in node.names)
+
+
+def layer(path):
+    part = path.relative_to(CORE).parts[0]
+    return part.removesuffix(".py")
+
+
+CORE_FILES = sorted(CORE.rglob("*.py"))
+PLUGIN_FILES = sorted((ROOT / "plugins").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", CORE_FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_core_imports_no_plugin_and_no_layer_above(path):
+    for module, names in imports(path):
+        assert not module.startswith("bregopt_"), f"{path} imports the plugin {module}"
+        if not module.startswith("bregopt") or layer(path) in ("__init__", "__main__"):
+            continue
+        targets = [f"bregopt.{name}" for name in names] if module == "bregopt" else [module]
+        for target in targets:
+            part = target.split(".")[1]
+            if layer(path) == "cli" and part not in LAYERS:
+                continue  # the command line may use the public names
+            assert part in LAYERS, f"{path} imports {target}"
+            assert LAYERS.index(part) <= LAYERS.index(layer(path)), f"{path} imports the layer above: {target}"
+
+
+@pytest.mark.parametrize("path", PLUGIN_FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_plugin_imports_only_public_names_of_bregopt_and_its_own_package(path):
+    own = path.relative_to(ROOT / "plugins").parts[0]
+    for module, names in imports(path):
+        if module == "bregopt":
+            assert set(names) <= set(bregopt.__all__), f"{path} imports {set(names) - set(bregopt.__all__)}"
+        elif module.startswith("bregopt."):
+            assert module == "bregopt.errors", f"{path} imports {module}"
+        elif module.startswith("bregopt_"):
+            assert module.split(".")[0] == own, f"{path} imports {module}"
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_the_engine_runs_without_pluggy():
+    code = """
+import sys
+sys.modules["pluggy"] = None
+import bregopt as bo
+from bregopt.engine import aapb, certificate, iterate, solve
+print(bo.AAPB.__name__, "bregopt.host" in sys.modules)
+try:
+    bo.compose
+except ImportError as error:
+    print("host needs pluggy")
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:2] == ["AAPB False", "host needs pluggy"]
+
+
+def test_import_bregopt_loads_nothing_heavy():
+    code = "import sys, bregopt; print([m for m in ('numba', 'sparse', 'scipy', 'rich', 'click') if m in sys.modules])"
+    done = run(code)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_every_public_name_exists_and_is_documented():
+    assert sorted(bregopt.__all__) == sorted(set(bregopt.__all__))
+    aliases = {"Array", "BregmanProx", "Norms"}
+    for name in bregopt.__all__:
+        assert name in aliases or getattr(bregopt, name).__doc__, name
+    with pytest.raises(AttributeError):
+        bregopt.nonsense  # noqa: B018  (the attribute access is what is tested)
+
+
+def test_every_hook_is_documented():
+    from bregopt.host import hookspecs
+
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    for name in vars(hookspecs):
+        if name.startswith("bregopt_"):
+            assert f"`{name}(" in page or f"### `{name}" in page or f"## `{name}" in page, name
+
+
+def test_every_registered_part_has_a_summary():
+    for entry in bregopt.catalog():
+        assert entry.summary, entry.name

@@ -1,0 +1,71 @@
+"""Memory and products: nothing of the size of a dense matrix, three products an iteration, everything counted."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import bregopt as bo
+
+PAPER = "aapb(beta=0.6, step=1)"
+
+
+@pytest.mark.parametrize("method", [PAPER, "aapb", "apb"])
+def test_a_sparse_matrix_is_never_made_dense(method):
+    def solve(m, n, density):
+        M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
+        problem = bo.compose("relu-nmd", M, rank=10, U="l1(0.01)", V="l1(0.01)", kernel="paper")
+        return bo.solve(problem, method=method, max_iterations=5)
+
+    solve(50, 60, 0.1)
+    tracemalloc.start()
+    result = solve(4000, 6000, 0.005)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.iterations == 5
+    assert peak < 0.15 * 4000 * 6000 * 8
+
+
+def problem(kernel="paper", **H):
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((30, 20)))
+    return bo.compose("relu-nmd", M, rank=4, kernel=kernel, **H)
+
+
+@pytest.mark.parametrize("method", [PAPER, "aapb(step=1)", "aapb(beta=nesterov)", "apb"])
+@pytest.mark.parametrize("kernel", ["paper", "tight"])
+def test_k_iterations_cost_three_times_k_plus_one_products(method, kernel):
+    result = bo.solve(problem(kernel, U="l1(0.1)"), method=method, max_iterations=17)
+    np.testing.assert_array_equal(result.history["products"], 3 * np.arange(1, 19))
+    for column in ("objective", "relative_error", "model_residual", "lyapunov"):
+        assert np.isfinite(result.history[column]).all()
+    assert result.counts.proxes == 17
+
+
+def test_the_subgradient_at_the_end_is_counted_where_it_needs_a_pass():
+    lagging = bo.solve(problem(), method=PAPER, max_iterations=5)
+    assert lagging.counts.products == lagging.history["products"][-1] + 3
+    at_hand = bo.solve(problem(), method="apb", max_iterations=5)
+    assert at_hand.counts.products == at_hand.history["products"][-1]
+
+
+def test_W_at_the_extrapolated_point_costs_four_products():
+    result = bo.solve(problem(), method="aapb(w=Ybar)", max_iterations=10)
+    # the start and the first step need no look of their own: the first extrapolation is zero
+    assert result.history["products"][-1] == 3 + 4 * 10
+
+
+def test_the_stationarity_rule_pays_for_its_looks():
+    plain = bo.solve(problem(), method=PAPER, max_iterations=60)
+    residual = plain.history["stationarity"]
+    tolerance = float(residual[30])
+    checked = bo.solve(problem(), method=PAPER, stop=f"stationarity({tolerance})", max_iterations=60)
+    first = int(np.argmax(residual <= tolerance))
+    looks = len(range(first, checked.iterations + 1, 20)) - (checked.status is bo.Status.STATIONARY)
+    assert checked.history["products"][-1] == 3 * (checked.iterations + 1) + 3 * looks
+
+
+def test_every_look_is_counted_by_kind():
+    counts = bo.solve(problem(), method="aapb(step=monotone(1))", max_iterations=10).counts
+    assert counts.looks == 1 + 2 * 10 + 1
+    assert counts.gradients == 1 + 10 + 1

@@ -1,0 +1,45 @@
+"""Named arrays over one vector."""
+
+import numpy as np
+import pytest
+
+import bregopt as bo
+
+
+def pair():
+    return bo.Blocks(U=np.arange(6.0).reshape(3, 2), V=np.ones((2, 4)))
+
+
+def test_blocks_are_views_into_one_read_only_vector():
+    Y = pair()
+    assert Y.names == ("U", "V")
+    assert np.shares_memory(Y.U, Y.flat)
+    assert np.shares_memory(Y["V"], Y.flat)
+    assert Y.flat.size == 14
+    for array in (Y.flat, Y.U, Y["V"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_the_input_is_copied():
+    U = np.ones((2, 2))
+    Y = bo.Blocks(U=U)
+    U[0, 0] = 5
+    assert Y.U[0, 0] == 1
+
+
+def test_arithmetic_is_that_of_one_vector():
+    Y, Z = pair(), pair() * 2.0
+    np.testing.assert_array_equal((Y + Z).flat, 3 * Y.flat)
+    np.testing.assert_array_equal((Z - Y).U, Y.U)
+    np.testing.assert_array_equal((-Y).flat, -Y.flat)
+    np.testing.assert_array_equal((0.5 * Z).flat, Y.flat)
+    np.testing.assert_array_equal(Y.plus(2.0, Z).flat, 5 * Y.flat)
+    assert Y.dot(Z) == 2 * (55 + 8)
+    assert Y.norm() == pytest.approx(np.sqrt(63))
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="'Q'"):
+        pair().Q  # noqa: B018  (the attribute access is what is tested)
+    assert not hasattr(pair(), "Q")
