@@ -14,6 +14,7 @@ from bregopt.engine.plan import (
     Plan,
     assumptions_met,
     doors,
+    fall,
     gradient_of,
     limit,
     proximal_step,
@@ -45,7 +46,7 @@ class AAPB(Method):
     def start(self, problem: Problem, Y: Blocks) -> State:
         look = self._look(problem, Y, Y)
         kernel = problem.kernel.pick(self.reduced).at(look.norms)
-        rest = Past(Y_prev=Y, look=look, kernel=kernel, step=1.0, divergence=0.0, memory=self.beta.begin())
+        rest = Past(Y, Y, look, kernel, step=1.0, divergence=0.0, memory=self.beta.begin())
         plan = self._plan(problem, 0, Y, rest, carried=None, known=look)
         objective = look.value + problem.regularizer.value(Y)
         return State(
@@ -61,23 +62,23 @@ class AAPB(Method):
     def advance(self, problem: Problem, state: State) -> State:
         plan: Plan = state.inner
         while True:
-            made = proximal_step(problem, plan)
-            seen = doors(problem)[0].look(made.Y) if self.step.tests else None
-            accepted, carried = self.step.judge(upper_test(plan, made.Y, seen)) if seen else (True, plan.step)
+            Y = proximal_step(problem, plan)
+            seen = doors(problem)[0].look(Y) if self.step.tests else None
+            accepted, carried = self.step.judge(upper_test(plan, Y, seen)) if seen else (True, plan.step)
             if accepted:
                 break
             plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
 
-        D = plan.kernel.divergence(state.Y, made.Y)
-        past = Past(state.Y, plan.look, plan.kernel, plan.step, D, plan.memory, made.normal)
-        ahead = self._plan(problem, state.iteration + 1, made.Y, past, carried)
-        seen = ahead.look if ahead.look.Y is made.Y else seen or doors(problem)[0].look(made.Y)
+        D = plan.kernel.divergence(state.Y, Y)
+        past = Past(state.Y, plan.Y_bar, plan.look, plan.kernel, plan.step, D, plan.memory)
+        ahead = self._plan(problem, state.iteration + 1, Y, past, carried)
+        seen = ahead.look if ahead.look.Y is Y else seen or doors(problem)[0].look(Y)
 
-        H = problem.regularizer.value(made.Y)
+        H = problem.regularizer.value(Y)
         lag = self.beta.delta * D / plan.step if self.beta.moves else 0.0
         return State(
             iteration=state.iteration + 1,
-            Y=made.Y,
+            Y=Y,
             objective=seen.value + H,
             metrics=seen.metrics,
             lyapunov=seen.value + H + lag,
@@ -85,7 +86,7 @@ class AAPB(Method):
             step=plan.step,
             beta=plan.beta,
             divergence=D,
-            stationarity=made.residual,
+            stationarity=fall(plan, Y).norm(),
             assumptions=assumptions_met(plan, state.Y, self.beta, problem.regularizer.weak_convexity, self.step.tests),
             inner=ahead,
         )
@@ -133,14 +134,12 @@ class AAPB(Method):
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
         """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
-        plan: Plan = state.inner
-        if plan.past.normal is None:
+        Y, plan = state.Y, state.inner
+        if state.iteration == 0:
             return None
-        look = plan.look
-        if not (look.reduced and look.Y is state.Y):
-            look = doors(problem)[0].look(state.Y, at=state.Y)
-        gradient = gradient_of(look)
-        return Subgradient(gradient + plan.past.normal, gradient.norm())
+        look = plan.look if plan.look.reduced and plan.look.Y is Y else doors(problem)[0].look(Y, at=Y)
+        gradient, xi = gradient_of(look), fall(plan.past, Y) - gradient_of(plan.past.look)
+        return Subgradient(gradient + xi, gradient.norm())
 
     @property
     def reduced(self) -> bool:

@@ -24,9 +24,10 @@ ROUNDING = 1e-12
 @final
 @frozen(eq=False)
 class Past:
-    """The step that made Y^k from Y^{k−1}; at the start Y^{−1} = Y^0."""
+    """The step that made Y^k from Y^{k−1}; at the start Y^{−1} = Ȳ = Y^0."""
 
     Y_prev: Blocks
+    Y_bar: Blocks
     look: Look
     kernel: Kernel
     step: float
@@ -34,8 +35,6 @@ class Past:
     """D_{ψ_{k−1}}(Y^{k−1}, Y^k)"""
     memory: Any
     """of the β rule"""
-    normal: Blocks | None = None
-    """−∇F(Ȳ, W) − (∇ψ(Y^k) − ∇ψ(Ȳ))/λ, an element of ∂H(Y^k)"""
 
 
 @final
@@ -51,18 +50,6 @@ class Plan:
     kernel: Kernel
     smad: Smad | None
     memory: Any
-
-
-@final
-@frozen(eq=False)
-class Made:
-    """The outcome of one Bregman proximal step."""
-
-    Y: Blocks
-    normal: Blocks
-    """ξ ∈ ∂H(Y), from the optimality of the step"""
-    residual: float
-    """|∇ψ(Ȳ) − ∇ψ(Y)|/λ"""
 
 
 def doors(problem: Problem) -> tuple[Oracle, BregmanProx]:
@@ -82,16 +69,18 @@ def gradient_of(look: Look) -> Blocks:
     return look.gradient
 
 
-def proximal_step(problem: Problem, plan: Plan) -> Made:
-    """``Y⁺ = argmin λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
+def proximal_step(problem: Problem, plan: Plan) -> Blocks:
+    """``argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
     _, prox = doors(problem)
-    gradient, slope = gradient_of(plan.look), plan.kernel.gradient(plan.Y_bar)
-    P = (-slope).plus(plan.step, gradient)
+    P = gradient_of(plan.look) * plan.step - plan.kernel.gradient(plan.Y_bar)
     if not math.isfinite(P.norm()):
         raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
-    Y = prox(P, plan.step, plan.kernel)
-    fall = (slope - plan.kernel.gradient(Y)) * (1.0 / plan.step)
-    return Made(Y, fall - gradient, fall.norm())
+    return prox(P, plan.step, plan.kernel)
+
+
+def fall(step: Plan | Past, Y: Blocks) -> Blocks:
+    """``(∇ψ(Ȳ) − ∇ψ(Y))/λ``: less the gradient at Ȳ it lies in ∂H(Y), and its norm is the free residual of the step."""
+    return (step.kernel.gradient(step.Y_bar) - step.kernel.gradient(Y)) * (1.0 / step.step)
 
 
 def limit(smad: Smad | None) -> float | None:
