@@ -1,5 +1,6 @@
 """H on one block, known by its value and its Euclidean proximal map."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import final
@@ -21,6 +22,11 @@ class Regularizer(ABC):
         """The smallest known ρ ≥ 0 with H + (ρ/2)‖X‖² convex; ``None`` where there is none."""
         return 0.0 if Trait.CONVEX in self.traits else None
 
+    @property
+    def step_limit(self) -> float:
+        """``prox`` is the global minimiser for every step below this."""
+        return math.inf
+
     @abstractmethod
     def value(self, X: Array) -> float:
         """``H(X)``; an indicator is 0 within a rounding tolerance and ``inf`` beyond."""
@@ -32,6 +38,11 @@ class Regularizer(ABC):
     def split(self) -> "tuple[Regularizer, float] | None":
         """``(H₀, η)`` with H = H₀ + (η/2)‖X‖² and H₀ homogeneous, or ``None``: what makes a prox closed-form."""
         return (self, 0.0) if Trait.HOMOGENEOUS in self.traits else None
+
+
+    def majorize(self, X: Array) -> "Regularizer | None":
+        """A convex Q with H ≤ Q + const and equality at X, the concave part linearised there; ``None`` if unknown."""
+        return None
 
 
 @final
