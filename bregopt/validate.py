@@ -20,7 +20,8 @@ def number(
 ) -> Validator:
     """A finite real number in a range; ``None`` too where ``optional``."""
     limits = [("> ", above), (">= ", at_least), ("< ", below), ("<= ", at_most)]
-    rule = "a finite number" + "".join(f" {sign}{bound:g}" for sign, bound in limits if math.isfinite(bound))
+    bounds = " and ".join(f"{sign}{bound:g}" for sign, bound in limits if math.isfinite(bound))
+    rule = f"a finite number {bounds}".rstrip()
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is None and optional:

@@ -58,7 +58,7 @@ def _code(args: Sequence[str] | None) -> int:
     except (BregoptError, MemoryError, click.ClickException) as error:
         return _fail(str(error) or type(error).__name__)
     except click.Abort:
-        _say("interrupted", "Ctrl-C ended the command; nothing was written.")
+        _say("interrupted", "Ctrl-C ended the command.")
         return INTERRUPTED
 
 

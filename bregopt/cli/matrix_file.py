@@ -27,8 +27,10 @@ def read_matrix(path: Path) -> Any:
         raise
     except PermissionError:
         raise FileError(f"The file {str(path)!r} may not be read. Check its permissions.") from None
+    except MemoryError as error:
+        raise FileError(f"The file {str(path)!r} is too large for this machine, or damaged: {error}.") from error
     except Exception as error:  # a damaged file makes the readers of numpy and scipy raise anything
-        what = str(error) or type(error).__name__
+        what = str(error).rstrip(".") or type(error).__name__
         raise FileError(f"The file {str(path)!r} is damaged or not of its type: {what}. Write it anew.") from error
 
 
@@ -67,10 +69,10 @@ def _read_npz(path: Path) -> Any:
     import numpy as np
     from scipy.sparse import load_npz
 
-    with np.load(path, allow_pickle=False) as arrays:
-        if "format" in arrays.files:
-            return load_npz(path)
-        return arrays[_chosen(arrays.files, path)]
+    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
+        if "format" not in arrays.files:
+            return arrays[_chosen(arrays.files, path)]
+    return load_npz(path)
 
 
 def _chosen(names: Sequence[str], path: Path) -> str:

@@ -28,7 +28,7 @@ def read_mtx(path: Path) -> Any:
 
 
 def _opened(path: Path) -> IO[str]:
-    return gzip.open(path, "rt", encoding="latin-1") if path.suffix == ".gz" else path.open(encoding="latin-1")
+    return gzip.open(path, "rt", encoding="latin-1") if path.suffix.lower() == ".gz" else path.open(encoding="latin-1")
 
 
 def _banner(line: str) -> tuple[str, str, str]:
@@ -54,7 +54,7 @@ def _sparse(lines: Iterable[str], m: int, n: int, stored: int, pattern: bool, si
 
     table = _numbers(lines, stored, 2 if pattern else 3)
     places = table[:, :2] - 1
-    if not np.all((places >= 0) & (places < (m, n)) & (places % 1 == 0)):
+    if not np.all((places >= 0) & (places < (m, n)) & (places == np.floor(places))):
         raise ValueError(f"it has an entry outside of its {m}×{n} places")
     i, j = places.astype(np.int64).T
     values = np.ones(stored) if pattern else table[:, 2]

@@ -43,7 +43,7 @@ def _plugins() -> list[dict[str, Any]]:
             "version": plugin.version,
             "status": plugin.status,
             "reason": plugin.reason,
-            "parts": providers.count(plugin.label) if plugin.status == "active" else 0,
+            "parts": providers.count(plugin.label),
         }
         for plugin in bregopt.plugins()
     ]

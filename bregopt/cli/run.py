@@ -72,6 +72,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         "stationarity": certificate.stationarity,
         "subgradient": certificate.subgradient,
         "relative_subgradient": certificate.relative_subgradient,
+        "first_residual": certificate.first_residual,
         "notes": certificate.notes,
     }
 

@@ -59,8 +59,9 @@ def solve(
     """Find U and V of low rank with max(0, UV) close to the non-negative matrix in FILE.
 
     FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
-    Mycielskian graph of order 9. Without a stop option the run ends at a plateau or after 1000 iterations. Ctrl-C ends
-    it with the best result so far. A SPEC is a name that 'bregopt plugins' lists, with arguments if it takes any.
+    Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
+    iterations. Ctrl-C ends it with the best result so far. A SPEC is a name that 'bregopt plugins' lists, with
+    arguments if it takes any.
 
     \b
     Examples:
@@ -87,5 +88,5 @@ def solve(
         elif not quiet:
             click.echo(summary(run))
     if out is not None and not (as_json or quiet):
-        click.echo(row("Written", f"factors.npz, history.csv and run.json in {out}"))
+        click.echo(row("Written", f"{out}: factors.npz, history.csv, run.json"))
     context.exit(EXIT_CODES.get(run.result.status, 0))

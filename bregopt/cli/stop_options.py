@@ -16,16 +16,14 @@ def stop_options(
     max_seconds: float | None,
     tolerance: float | None,
 ) -> dict[str, Any]:
-    """The arguments of ``bregopt.solve``: a run without any limit gets one, and one without a goal a plateau."""
+    """The arguments of ``bregopt.solve``: without any goal a plateau is one, without any limit 1000 iterations are."""
     from bregopt.host.api import DEFAULT_ITERATIONS
 
-    if not stop and max_iterations is None and max_seconds is None:
-        max_iterations = DEFAULT_ITERATIONS
-        stop = ("plateau",) if tolerance is None else ()
-    rules = (bregopt.make("stop", spec) for spec in stop)
-    return {
-        "stop": reduce(or_, rules, interrupt),
-        "max_iterations": max_iterations,
-        "max_seconds": max_seconds,
-        "tolerance": tolerance,
-    }
+    limits = {"max_iterations": max_iterations, "max_seconds": max_seconds}
+    limited = any(limit is not None for limit in limits.values())
+    if not (stop or limited or tolerance is not None):
+        stop = ("plateau",)
+    rule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
+    if not (limited or rule.certain):
+        limits["max_iterations"] = DEFAULT_ITERATIONS  # as bregopt.solve does; here the bar is to know of it
+    return {"stop": rule, "tolerance": tolerance, **limits}

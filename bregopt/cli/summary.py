@@ -35,6 +35,8 @@ def row(label: str, text: str) -> str:
     lines = [
         wrapped
         for line in text.splitlines()
-        for wrapped in textwrap.wrap(line, max(width, 20), subsequent_indent="  ", break_long_words=False)
+        for wrapped in textwrap.wrap(
+            line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
     ]
     return click.style(label.ljust(LABEL), bold=True) + f"\n{' ' * LABEL}".join(lines)

@@ -24,7 +24,7 @@ from bregopt.engine.state import State
 from bregopt.parts.oracle import Look
 from bregopt.problem import Problem
 from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
-from bregopt.rules.step import StepRule
+from bregopt.rules.step import StepRule, Trial
 
 
 @final
@@ -60,15 +60,7 @@ class AAPB(Method):
         )
 
     def advance(self, problem: Problem, state: State) -> State:
-        plan: Plan = state.inner
-        while True:
-            Y = proximal_step(problem, plan)
-            seen = doors(problem)[0].look(Y) if self.step.tests else None
-            accepted, carried = self.step.judge(upper_test(plan, Y, seen)) if seen else (True, plan.step)
-            if accepted:
-                break
-            plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
-
+        plan, Y, carried, seen, trial = self._accepted_step(problem, state)
         D = plan.kernel.divergence(state.Y, Y)
         past = Past(state.Y, plan.Y_bar, plan.look, plan.kernel, plan.step, D, plan.memory)
         ahead = self._plan(problem, state.iteration + 1, Y, past, carried)
@@ -87,9 +79,23 @@ class AAPB(Method):
             beta=plan.beta,
             divergence=D,
             stationarity=fall(plan, Y).norm(),
-            assumptions=assumptions_met(plan, state.Y, self.beta, problem.regularizer.weak_convexity, self.step.tests),
+            assumptions=assumptions_met(plan, state.Y, self.beta, problem.regularizer.weak_convexity, trial),
             inner=ahead,
         )
+
+    def _accepted_step(self, problem: Problem, state: State) -> tuple[Plan, Blocks, float, Look | None, Trial | None]:
+        """Y^{k+1} and the step to carry on with; a step that the rule refuses is planned again, shorter."""
+        plan: Plan = state.inner
+        while True:
+            Y = proximal_step(problem, plan)
+            if not self.step.tests:
+                return plan, Y, plan.step, None, None
+            seen = doors(problem)[0].look(Y)
+            trial = upper_test(plan, Y, seen)
+            accepted, carried = self.step.judge(trial)
+            if accepted:
+                return plan, Y, carried, seen, trial
+            plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
 
     def _plan(
         self,
@@ -108,7 +114,7 @@ class AAPB(Method):
             place = Y if steady or beta == 0 else Y.plus(beta, D)
             norms = problem.block.ahead(past.look.norms, place, past.look.Y)
             kernel = policy.at(norms)
-            return Outlook(kernel, problem.smooth.smad(kernel, norms, self.reduced))
+            return Outlook(kernel, problem.smooth.constants(kernel, norms, self.reduced))
 
         now = outlook(0.0)
         step = self.step.propose(carried, limit(now.smad))
@@ -123,7 +129,7 @@ class AAPB(Method):
         Y_bar = Y if beta == 0 else Y.plus(beta, D)
         look = self._look(problem, Y, Y_bar, known)
         kernel = policy.at(look.norms)
-        smad = problem.smooth.smad(kernel, look.norms, look.reduced)
+        smad = problem.smooth.constants(kernel, look.norms, look.reduced)
         return Plan(past, step, beta, Y_bar, look, kernel, smad, memory)
 
     def _look(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Look | None = None) -> Look:

@@ -43,6 +43,8 @@ class Certificate:
     """|A| of an element A of ∂Φ at the result"""
     relative_subgradient: float | None
     """|A| / max(1, |∇F|)"""
+    first_residual: float | None
+    """the free residual of the first step, to compare |A| with"""
     notes: tuple[str, ...] = ()
 
     @property
@@ -67,10 +69,10 @@ class Certificate:
         else:
             lines.append("No guarantee applies:")
             lines += [f"  {a.name}: {a.statement}; not met at {_iterations(a.failed_at)}." for a in broken]
-        if self.subgradient is not None and self.relative_subgradient is not None:
+        if self.subgradient is not None and self.first_residual:
+            share = self.subgradient / self.first_residual
             lines.append(
-                f"Distance to stationarity at most |A| = {self.subgradient:.2e} "
-                f"({self.relative_subgradient:.2e} relative)."
+                f"Distance to stationarity at most |A| = {self.subgradient:.2e}, {share:.1e} of the first step's."
             )
         return "\n".join([*lines, *self.notes])
 
@@ -91,12 +93,15 @@ class Witness:
         self._rises: list[int] = []
         self._failed: dict[str, list[int]] = {name: [] for name in method.assumptions}
         self._norm = 0.0
+        self._first_residual: float | None = None
 
     def see(self, state: State) -> None:
         last, self._last = self._last, state
         self._norm = max(self._norm, state.Y.norm())
         if last is None:
             return
+        if self._first_residual is None:
+            self._first_residual = state.stationarity
         if not state.lyapunov - last.lyapunov <= ROUNDING * max(state.scale, last.scale):
             self._rises.append(state.iteration)
         for name, met in state.assumptions.items():
@@ -115,5 +120,6 @@ class Witness:
             stationarity=end.stationarity,
             subgradient=A.norm if A else None,
             relative_subgradient=A.relative if A else None,
+            first_residual=self._first_residual,
             notes=notes,
         )

@@ -28,12 +28,16 @@ class Recorder:
 
     def __init__(self) -> None:
         self.columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+        self._rows = 0
 
     def see(self, state: State, seconds: float) -> None:
         row = {name: getattr(state, name) for name in COLUMNS if name not in ("seconds", "products")}
         row |= {"seconds": seconds, "products": state.counts.products, **state.metrics}
-        for name, value in row.items():
-            self.columns.setdefault(name, []).append(math.nan if value is None else value)
+        for name in [*self.columns, *(name for name in row if name not in self.columns)]:
+            value = row.get(name)
+            column = self.columns.setdefault(name, [math.nan] * self._rows)
+            column.append(math.nan if value is None else value)
+        self._rows += 1
 
     def arrays(self) -> Mapping[str, Array]:
         """The columns as read-only arrays."""

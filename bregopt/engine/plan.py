@@ -97,12 +97,12 @@ def upper_test(plan: Plan, Y: Blocks, seen: Look) -> Trial:
 
 
 def assumptions_met(
-    plan: Plan, Y: Blocks, rule: Extrapolation, weak_convexity: float | None, tested: bool
+    plan: Plan, Y: Blocks, rule: Extrapolation, weak_convexity: float | None, trial: Trial | None
 ) -> Mapping[str, bool]:
     """Whether the step planned at Y met the assumptions of the descent theorem."""
     longest = limit(plan.smad)
     return {
-        "step": tested or (longest is not None and plan.step <= longest * (1 + ROUNDING)),
+        "step": (trial is not None and trial.holds) or (longest is not None and plan.step <= longest * (1 + ROUNDING)),
         "extrapolation": _extrapolation_met(plan, Y, rule),
         "convexity": not rule.moves
         or (
@@ -117,9 +117,8 @@ def _extrapolation_met(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
     if plan.smad is None:
         return False
     D = plan.kernel.divergence(Y, plan.Y_bar)
-    gap = plan.smad.lower * D
-    if plan.smad.low is not None:
-        gap = min(gap, plan.smad.low.divergence(Y, plan.Y_bar))
+    gaps = [] if plan.smad.lower is None else [plan.smad.lower * D]
+    gaps += [] if plan.smad.low is None else [plan.smad.low.divergence(Y, plan.Y_bar)]
     budget = (rule.delta - rule.epsilon) * plan.past.divergence / plan.past.step
     rounding = 1e-9 + 1e-15 * Y.norm() / (plan.Y_bar - Y).norm()  # Ȳ is rounded to the last digits of Y
-    return D / plan.step + gap <= budget * (1 + rounding)
+    return D / plan.step + min(gaps, default=math.inf) <= budget * (1 + rounding)

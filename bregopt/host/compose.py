@@ -35,9 +35,12 @@ def plugins() -> list[Plugin]:
     return list(_loaded().plugins)
 
 
-def load_plugin(path: str | Path) -> Plugin:
-    """Load a plugin from a single Python file, with no packaging."""
-    return host().load_file(path)
+def load_plugin(source: str | Path | object) -> Plugin:
+    """Load a plugin with no packaging: a Python file by its path, or a module or object that holds hooks.
+
+    Loading a file again replaces what it registered before.
+    """
+    return host().load_file(source) if isinstance(source, (str, Path)) else host().load_object(source)
 
 
 def catalog(kind: str | None = None) -> list[Entry]:

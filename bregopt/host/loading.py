@@ -56,7 +56,14 @@ class Host:
             return
         self._loaded = True
         only, without = _names("BREGOPT_LOAD_PLUGINS"), _names("BREGOPT_BLOCK_PLUGINS") or set()
-        for entry_point in _entry_points():
+        entry_points = list(_entry_points())
+        for name in sorted((only or set()) | without):
+            if name not in {entry_point.name for entry_point in entry_points}:
+                hint = nearest(name, (entry_point.name for entry_point in entry_points))
+                warnings.warn(
+                    f"No plugin is named '{name}', as the environment has it. {hint}", PluginWarning, stacklevel=2
+                )
+        for entry_point in entry_points:
             dist = entry_point.dist
             plugin = Plugin(
                 name=entry_point.name,
@@ -73,17 +80,24 @@ class Host:
 
     def load_file(self, path: str | Path) -> Plugin:
         """Load a plugin from a single file; here an error is raised, since somebody asked for that file."""
-        self.load()
         path = Path(path)
         if not path.is_file():
             raise FileError(f"The plugin file {str(path)!r} does not exist.")
-        plugin = Plugin(path.stem, str(path), "", ACTIVE)
+        return self._load_now(Plugin(path.stem, str(path), "", ACTIVE), f"plugin file {str(path)!r}", path)
+
+    def load_object(self, module: object) -> Plugin:
+        """Load a plugin that is at hand already: a module, or any object whose attributes are hooks."""
+        name = getattr(module, "__name__", type(module).__name__)
+        return self._load_now(Plugin(name, f"object {name}", "", ACTIVE), f"plugin {name!r}", module)
+
+    def _load_now(self, plugin: Plugin, what: str, source: object) -> Plugin:
+        self.load()
+        self._undo(plugin)  # loaded before: it is replaced
         try:
-            module = _module_from(path)
-            self._register(plugin, module)
+            self._register(plugin, _module_from(source) if isinstance(source, Path) else source)
         except Exception as error:
             self._undo(plugin)
-            raise PluginError(f"The plugin file {str(path)!r} cannot be loaded: {_sentence(error)}") from error
+            raise PluginError(f"The {what} cannot be loaded: {_sentence(error)}") from error
         conflicts = self.registry.conflicts(plugin.label)
         if conflicts:
             self._undo(plugin)
@@ -111,6 +125,7 @@ class Host:
             hooks["bregopt_register"](registry=Registrar(self.registry, plugin.label))
 
     def _undo(self, plugin: Plugin) -> None:
+        self.plugins = [other for other in self.plugins if other.label != plugin.label]
         self.registry.remove(plugin.label)
         if self.manager.has_plugin(plugin.label):
             self.manager.unregister(name=plugin.label)

@@ -54,7 +54,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint with the nearest known name, or with all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(names) or 'none'}."
+    if not names:
+        return "None is known: see 'bregopt plugins' for plugins that are blocked or failed."
+    return f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(names)}."
 
 
 def kind_of(interface: type) -> str:

@@ -39,7 +39,6 @@ class Regularizer(ABC):
         """``(H₀, η)`` with H = H₀ + (η/2)‖X‖² and H₀ homogeneous, or ``None``: what makes a prox closed-form."""
         return (self, 0.0) if Trait.HOMOGENEOUS in self.traits else None
 
-
     def majorize(self, X: Array) -> "Regularizer | None":
         """A convex Q with H ≤ Q + const and equality at X, the concave part linearised there; ``None`` if unknown."""
         return None
@@ -80,6 +79,11 @@ class Separable:
     def named(self) -> Mapping[str, Regularizer]:
         """The regularizers given by block name."""
         return self._blocks
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether H = 0 on every block."""
+        return all(isinstance(part, Zero) for part in self.distinct())
 
     def distinct(self) -> Iterator[Regularizer]:
         """Every regularizer that occurs, for the checks made when a problem is composed."""

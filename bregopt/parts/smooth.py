@@ -13,10 +13,11 @@ from bregopt.parts.kernel import Kernel, Norms
 @final
 @frozen
 class Smad:
-    """What F promises about a kernel ψ: ``−lower·D_ψ ≤ D_F ≤ upper·D_ψ``, and ``−D_F ≤ D_low`` where known."""
+    """What F promises about a kernel ψ: ``−lower·D_ψ ≤ D_F ≤ upper·D_ψ``, and ``−D_F ≤ D_low``, where known."""
 
     upper: float = field(validator=validate.number(above=0))
-    lower: float = field(validator=validate.number(at_least=0))
+    lower: float | None = field(default=None, validator=validate.number(at_least=0, optional=True))
+    """what a method that extrapolates needs"""
     low: Kernel | None = None
 
 
@@ -36,3 +37,12 @@ class SmoothPart(ABC):
         With ``reduced`` the statement is about f(Y) = min_W F(Y, W) + G(W), whose gradient is ∇_Y F(Y, W(Y)).
         """
         return None
+
+    @final
+    def constants(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
+        """``smad``; where the reduced function is not spoken of, F(·, W) still bounds it from above."""
+        known = self.smad(kernel, norms, reduced)
+        if known is not None or not reduced:
+            return known
+        fixed = self.smad(kernel, norms, False)
+        return None if fixed is None else Smad(fixed.upper)

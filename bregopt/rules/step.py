@@ -19,6 +19,11 @@ class Trial:
     noise: float
     """differences below this are rounding"""
 
+    @property
+    def holds(self) -> bool:
+        """The upper test, up to rounding."""
+        return self.D_psi / self.step + self.noise >= self.D_F
+
 
 class StepRule(ABC):
     """A rule for λ_k."""

@@ -117,4 +117,4 @@ class Both(StopRule):
             if verdict is None:
                 return None
             verdicts.append(verdict)
-        return Verdict(verdicts[-1].status, " and ".join(verdict.reason.rstrip(".") for verdict in verdicts) + ".")
+        return Verdict(verdicts[-1].status, " ".join(verdict.reason for verdict in verdicts))

@@ -9,6 +9,7 @@ from attrs import frozen
 from bregopt import Array, Blocks, Look, Oracle
 from bregopt_relu.block import LazyW, ReluBlock
 from bregopt_relu.data import Data
+from bregopt_relu.threads import one_blas_thread
 
 
 @final
@@ -20,6 +21,10 @@ class FusedOracle(Oracle):
 
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         self.block.check(Y)
+        with one_blas_thread():
+            return self._pass(Y, at, value_at)
+
+    def _pass(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Look:
         M, U, V = self.block.M, Y["U"], Y["V"]
         flat = None if at is None else np.zeros_like(at.flat)
         gradient = None if at is None or flat is None else at.layout.views(flat)

@@ -73,11 +73,12 @@ class Assumption2(Extrapolation):
 
     def _cost(self, move: Move, outlook: Outlook) -> Kernel | None:
         """The kernel whose divergence is the left side."""
-        if outlook.smad is None:
+        smad = outlook.smad
+        if smad is not None and smad.low is not None and (self.bound == "low" or smad.lower is None):
+            return (1.0 / move.step) * outlook.kernel + smad.low
+        if smad is None or smad.lower is None:
             return None
-        if self.bound == "low" and outlook.smad.low is not None:
-            return (1.0 / move.step) * outlook.kernel + outlook.smad.low
-        return (1.0 / move.step + outlook.smad.lower) * outlook.kernel
+        return (1.0 / move.step + smad.lower) * outlook.kernel
 
     def _budget(self, move: Move, outlook: Outlook) -> float:
         if self.test == "corrected":

@@ -41,7 +41,6 @@ class Monotone(StepRule):
         return carried if carried is not None else self.start * (limit or 1.0)
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
-        room = trial.D_psi / trial.step
-        if room + trial.noise >= trial.D_F or room <= trial.noise or trial.step <= SHORTEST:
+        if trial.holds or trial.D_psi / trial.step <= trial.noise or trial.step <= SHORTEST:
             return True, trial.step
         return False, self.shrink * trial.step

@@ -20,7 +20,7 @@ import bregopt as bo
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -84,7 +84,7 @@ def test_a_page_runs_as_it_is_written(page, tmp_path):
     outputs = dict(zip(python(page), printed, strict=False))
     for fence, after in pairwise(fences(page)):
         if after.language == "text" and fence in outputs:
-            assert_shows(after.body, outputs[fence], f"{page.name}, line {after.line}")
+            assert_shows(after.body, outputs[fence], f"{page.name}, line {after.line + 1}")
 
     for fence in fences(page):
         if fence.language == "sh":

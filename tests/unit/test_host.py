@@ -191,6 +191,36 @@ def test_a_missing_plugin_file_is_refused(host, tmp_path):
         host.load_file(tmp_path / "nowhere.py")
 
 
+def test_loading_a_file_again_replaces_what_it_registered(host, tmp_path):
+    path = write(tmp_path / "again.py", "first-name")
+    host.load_file(path)
+    host.load_file(write(path, "second-name"))
+    assert host.registry.get("regularizer", "second-name")
+    with pytest.raises(UnknownNameError):
+        host.registry.get("regularizer", "first-name")
+    assert [plugin.name for plugin in host.plugins].count("again") == 1
+    with pytest.raises(PluginError):
+        host.load_file(write(path, text="raise ValueError"))
+    assert "again" not in [plugin.name for plugin in host.plugins]
+
+
+def test_an_object_at_hand_is_a_plugin_too(host):
+    class Own:
+        @bo.hookimpl
+        def bregopt_register(self, registry):
+            registry.add(bo.Regularizer, "at-hand", bo.Zero)
+
+    assert host.load_object(Own()).status == "active"
+    assert isinstance(host.registry.get("regularizer", "at-hand").factory(), bo.Zero)
+
+
+def test_a_misspelt_plugin_name_in_the_environment_is_reported(host, monkeypatch, tmp_path):
+    entry_points(monkeypatch, tmp_path, one=MINE.replace("NAME", "one"))
+    monkeypatch.setenv("BREGOPT_BLOCK_PLUGINS", "onne")
+    with pytest.warns(PluginWarning, match=r"No plugin is named 'onne'.*Did you mean 'one'"):
+        host.load()
+
+
 def test_a_part_of_the_wrong_kind_is_refused_when_it_is_made(host, tmp_path, monkeypatch):
     text = MINE.replace("NAME", "odd").replace('"odd", Mine', '"odd", lambda: 3')
     entry_points(monkeypatch, tmp_path, odd=text)

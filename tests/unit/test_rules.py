@@ -150,6 +150,34 @@ def test_a_shortened_step_makes_the_engine_choose_beta_again():
     assert result.certificate.guaranteed
 
 
+def test_a_step_rule_that_accepts_everything_proves_nothing():
+    class Careless(bo.StepRule):
+        tests = True
+
+        def propose(self, carried, limit):
+            return 50.0
+
+    result = bo.solve(problem(), method=bo.AAPB(bo.make("extrapolation", "zero"), Careless()), max_iterations=5)
+    assert not result.certificate.assumptions["step"].held
+
+
+def test_an_upper_constant_alone_allows_the_step_but_no_extrapolation():
+    class Upper(bo.SmoothPart):
+        value = type(problem().smooth).value
+        value_and_gradient = type(problem().smooth).value_and_gradient
+
+        def smad(self, kernel, norms, reduced):
+            return None if reduced else bo.Smad(upper=1.0)
+
+    known = problem(kernel="paper")
+    upper = bo.Problem(smooth=Upper(), block=known.block, kernel=known.kernel, start=known.start)
+    assert bo.solve(upper, method="apb", max_iterations=5).certificate.guaranteed
+    result = bo.solve(upper, method="aapb", max_iterations=5)
+    assert result.certificate.guaranteed
+    assert np.nanmax(result.history["beta"]) == 0
+    assert not bo.solve(upper, method="aapb(beta=0.1)", max_iterations=5).certificate.guaranteed
+
+
 STOPS = {
     "max-iterations(3)": bo.Status.MAX_ITERATIONS,
     "max-seconds(0)": bo.Status.MAX_SECONDS,

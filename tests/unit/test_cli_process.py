@@ -1,0 +1,114 @@
+"""The command line as a process of its own: signals, pipes, terminals, start-up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bregopt.cli.output import FILES
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them")
+
+TELLTALE = """
+import sys
+from attrs import frozen
+import bregopt
+
+
+@frozen
+class Telltale(bregopt.StopRule):
+    '''Never stops, and tells when the run is under way.'''
+
+    def judge(self, progress):
+        if progress.iteration == 3:
+            print("under way", file=sys.stderr, flush=True)
+        return None
+
+
+@bregopt.hookimpl
+def bregopt_register(registry):
+    registry.add(bregopt.StopRule, "telltale", Telltale)
+"""
+
+
+def start(*args, env=None, **options):
+    """``python -m bregopt``, as a shell in a terminal starts it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "bregopt", *map(str, args)],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | (env or {}),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **{"stderr": subprocess.PIPE, "text": True, **options},
+    )
+
+
+def test_ctrl_c_prints_and_writes_the_best_result_and_exits_130(tmp_path):
+    (tmp_path / "telltale.py").write_text(TELLTALE)
+    plugin, out = tmp_path / "telltale.py", tmp_path / "out"
+    process = start("solve", "--plugin", plugin, "--stop", "telltale", "--out", out, stdout=subprocess.PIPE)
+    assert process.stderr.readline() == "under way\n"
+    process.send_signal(signal.SIGINT)
+    printed, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert "Interrupted by Ctrl-C after" in printed
+    assert "Certificate" in printed
+    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    history = np.genfromtxt(out / "history.csv", delimiter=",", names=True)
+    with np.load(out / "factors.npz", allow_pickle=False) as factors:
+        assert factors["U"].shape == (383, 10)
+    assert record["status"] == "interrupted"
+    assert record["objective"] == history["objective"].min()
+    assert len(history) == record["iterations"] + 1
+
+
+@pytest.mark.parametrize("args", [["plugins"], ["solve", "--max-iterations", "1"]])
+def test_a_closed_pipe_ends_the_command_quietly(args):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(*args, stdout=writer)
+    os.close(writer)
+    assert process.communicate(timeout=60) == (None, "")
+
+
+def test_a_terminal_shows_a_bar_that_gives_way_to_the_summary():
+    import pty
+
+    ours, theirs = pty.openpty()
+    env = {"TERM": "xterm"}
+    process = start("solve", "--max-seconds", 1, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    bar, _, summary = shown.decode().rpartition("\x1b[2K")  # the line of the bar is erased
+    assert "━" in bar
+    assert "iteration " in bar
+    assert "━" not in summary
+    assert "Objective" in summary
+
+
+def test_help_is_quick_since_nothing_heavy_is_imported_for_it():
+    check = (
+        "import sys, bregopt.cli.main; print(sorted({'scipy', 'rich', 'pluggy', 'sparse', 'numba'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "escaped"), [(["solve", "--max-iterations", "1"], "\\u03a6(Y"), (["plugins"], "\\u03c8")]
+)
+def test_a_terminal_without_unicode_gets_escapes_and_no_traceback(args, escaped):
+    process = start(*args, stdout=subprocess.PIPE, encoding="latin-1", env={"PYTHONIOENCODING": "latin-1"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert escaped in out

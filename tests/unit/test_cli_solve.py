@@ -1,0 +1,209 @@
+"""``bregopt solve``: what it prints, what it writes, and with which code it ends."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bregopt
+from bregopt.cli.builtin import mycielskian
+from bregopt.cli.interrupt import Interrupt
+from bregopt.cli.main import main
+from bregopt.cli.stop_options import stop_options
+from bregopt.host.api import DEFAULT_ITERATIONS
+
+M = np.maximum(0.0, np.random.default_rng(0).standard_normal((12, 9)))
+
+PLUGIN = """
+import math
+from attrs import frozen
+import bregopt
+
+
+@frozen
+class Odd(bregopt.Regularizer):
+    '''H(X) = nan.'''
+
+    def value(self, X):
+        return math.nan
+
+    def prox(self, X, step):
+        return X.copy()
+
+
+@bregopt.hookimpl
+def bregopt_register(registry):
+    registry.add(bregopt.Regularizer, "odd", Odd)
+"""
+
+
+@pytest.fixture
+def call(capsys, monkeypatch):
+    """Run the command line in this process: (exit code, stdout, stderr)."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*args):
+        with pytest.raises(SystemExit) as end:
+            main([str(arg) for arg in args])
+        return (end.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "M.npy", M)
+    return tmp_path / "M.npy"
+
+
+@pytest.fixture
+def fresh_host():
+    """Plugins loaded here are forgotten afterwards."""
+    from bregopt.host.compose import host
+
+    host.cache_clear()
+    yield
+    host.cache_clear()
+
+
+def test_the_built_in_matrix_is_the_mycielskian_graph_of_order_9():
+    A = mycielskian()
+    assert (A.shape, A.nnz, set(A.data.tolist())) == ((383, 383), 14542, {1.0})
+    assert (A != A.T).nnz == 0
+    assert (A @ A @ A).trace() == 0  # no triangle
+    cycle = mycielskian(3)
+    assert (cycle @ cycle).diagonal().tolist() == [2] * 5  # order 3 is the pentagon
+
+
+def test_without_a_file_the_built_in_matrix_is_solved(call):
+    code, out, err = call("solve", "--max-iterations", 2)
+    assert (code, err) == (0, "")
+    assert "mycielskian9 (built in), 383×383, 9.91 % non-zeros" in out
+    assert "rank 10" in out
+
+
+def test_the_summary_says_what_was_solved_how_well_and_why_it_ended(call, file):
+    code, out, err = call("solve", file, "-r", 3, "-U", "l1(0.01)", "--kernel", "paper", "--max-iterations", 5)
+    result = bregopt.solve(
+        bregopt.compose("relu-nmd", M, rank=3, U="l1(0.01)", kernel="paper"), method="aapb", max_iterations=5
+    )
+    assert (code, err) == (0, "")
+    for text in (
+        "M.npy, 12×9, ",
+        "rank 3, H on U: l1(0.01), H on V: none",
+        "aapb, paper kernel",
+        f"{result.objective:.8g}",
+        f"{result.metrics['relative_error']:.4g}",
+        "The limit of 5 iterations was reached.",
+        f"5 iterations, {result.counts.products:g} products",
+        *result.certificate.summary().splitlines(),
+    ):
+        assert text in out
+
+
+def test_json_is_one_object_on_stdout_with_the_numbers_of_the_library(call, file):
+    code, out, err = call("solve", file, "--rank", 3, "--json", "--seed", 4, "--max-iterations", 6, "-V", "nonneg")
+    record = json.loads(out)
+    result = bregopt.solve(bregopt.compose("relu-nmd", M, rank=3, V="nonneg"), seed=4, max_iterations=6)
+    assert (code, err) == (0, "")
+    assert record["problem"] == {
+        "name": "relu-nmd",
+        "matrix": "M.npy",
+        "shape": [12, 9],
+        "nonzeros": int(np.count_nonzero(M)),
+        "rank": 3,
+        "U": "none",
+        "V": "nonneg",
+        "kernel": "auto",
+    }
+    assert (record["version"], record["method"], record["seed"]) == (bregopt.__version__, "aapb", 4)
+    assert record["objective"] == result.objective
+    assert record["relative_error"] == result.metrics["relative_error"]
+    assert record["model_residual"] == result.metrics["model_residual"]
+    assert (record["status"], record["converged"], record["iterations"]) == ("max-iterations", False, 6)
+    assert (record["reason"], record["products"]) == (result.reason, result.counts.products)
+    assert record["seconds"] > 0
+    assert set(record["certificate"]) >= {"lyapunov", "rises", "guaranteed", "stationarity", "subgradient", "notes"}
+    assert record["certificate"]["relative_subgradient"] == result.certificate.relative_subgradient
+    assert record["certificate"]["assumptions"]["step"]["failed_at"] == []
+
+
+def test_the_default_rank_is_ten_or_the_smaller_side(call, file):
+    assert json.loads(call("solve", file, "--json", "--max-iterations", 1)[1])["problem"]["rank"] == 9
+
+
+def test_quiet_prints_nothing(call, file):
+    assert call("solve", file, "-q", "--max-iterations", 3) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ([], "plateau"),
+        (["--max-iterations", 4], "max-iterations"),
+        (["--max-seconds", 0], "max-seconds"),
+        (["--tolerance", 0.9], "relative-error"),
+        (["--tolerance", 0], "max-iterations"),
+        (["--stop", "target(1e9)"], "target"),
+        (["--stop", "target(0)", "--stop", "max-products(9)"], "max-products"),
+        (["--stop", "target(0)", "--max-iterations", 3], "max-iterations"),
+        (["--stop", "target(0)"], "max-iterations"),
+    ],
+)
+def test_a_run_ends_by_the_rules_that_were_given_and_by_sensible_ones_otherwise(options, status, call, tmp_path):
+    np.save(tmp_path / "small.npy", np.eye(3))
+    code, out, _ = call("solve", tmp_path / "small.npy", "-r", 2, "--json", *options)
+    assert (code, json.loads(out)["status"]) == (0, status)
+
+
+def test_the_bar_knows_the_limit_of_iterations():
+    def limit(*stop, iterations=None, seconds=None, tolerance=None):
+        return stop_options(Interrupt(), stop, iterations, seconds, tolerance)["max_iterations"]
+
+    assert limit() == limit("target(0)") == limit(tolerance=0.1) == DEFAULT_ITERATIONS
+    assert limit(iterations=7) == 7
+    assert limit(seconds=1.0) is limit("max-products(9)") is None
+
+
+def test_out_writes_the_run_and_says_where(call, file, tmp_path):
+    code, out, _ = call("solve", file, "--max-iterations", 3, "--out", tmp_path / "run", "--start", "tsvd")
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert code == 0
+    assert "Written" in out
+    assert str(tmp_path / "run") in out
+    assert record["options"]["file"] == str(file)
+    assert record["options"]["max_iterations"] == 3
+    start = bregopt.solve(bregopt.compose("relu-nmd", M, rank=9), start="tsvd", max_iterations=3)
+    assert (record["start"], record["objective"]) == ("tsvd", start.objective)
+
+
+def test_a_result_that_cannot_be_written_is_shown_all_the_same(call, file, tmp_path, monkeypatch):
+    def fail(*_):
+        raise bregopt.errors.FileError("The disk is full.")
+
+    monkeypatch.setattr("bregopt.cli.output.write_run", fail)
+    code, out, err = call("solve", file, "--max-iterations", 3, "--out", tmp_path / "run")
+    assert (code, err) == (2, "bregopt: error: The disk is full.\n")
+    assert "Objective" in out
+    assert "Written" not in out
+
+
+@pytest.mark.usefixtures("fresh_host")
+def test_a_run_that_is_not_finite_ends_with_code_1_and_null_in_json(call, file, tmp_path):
+    (tmp_path / "odd.py").write_text(PLUGIN)
+    code, out, _ = call("solve", file, "--plugin", tmp_path / "odd.py", "-U", "odd", "--json")
+    record = json.loads(out, parse_constant=pytest.fail)
+    assert (code, record["status"], record["objective"]) == (1, "not-finite", None)
+    assert math.isfinite(record["relative_error"])
+
+
+def test_sparse_and_dense_files_give_the_same_result(call, file, tmp_path):
+    from scipy import sparse
+
+    sparse.save_npz(tmp_path / "M.npz", sparse.coo_array(M))
+    dense, thin = (
+        json.loads(call("solve", path, "--json", "--max-iterations", 5)[1]) for path in (file, tmp_path / "M.npz")
+    )
+    assert dense["objective"] == pytest.approx(thin["objective"], rel=1e-12)
+    assert dense["problem"]["nonzeros"] == thin["problem"]["nonzeros"]
