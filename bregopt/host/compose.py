@@ -133,6 +133,13 @@ def resolve_oracle(problem: Problem) -> Oracle:
     return cast(Oracle, oracle) if oracle else PlainOracle(problem.smooth, problem.block, problem.metrics)
 
 
+def examples(kind: str) -> list[tuple[str, Any]]:
+    """Every plugin's small instances of a kind, with their labels."""
+    check_kind(kind)
+    answers = _loaded().manager.hook.bregopt_examples(kind=kind)
+    return [(str(label), part) for answer in reversed(answers) for label, part in answer or ()]
+
+
 def bregman_prox(kernel: Kernel | str, H: Separable | Regularizer | str) -> Callable[[Blocks, float], Blocks]:
     """``(P, step) -> argmin_Y  step·H(Y) + ⟨P, Y⟩ + ψ(Y)``, for one kernel.
 

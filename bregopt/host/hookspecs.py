@@ -1,6 +1,7 @@
 """The hooks a plugin may implement, in the entry-point group ``bregopt``."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -32,3 +33,11 @@ def bregopt_resolve_prox(kernel: Kernel, regularizer: Separable) -> BregmanProx 
 @hookspec(firstresult=True)
 def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
     """A special oracle for this pair, or ``None``; the first answer wins, else the plain oracle is taken."""
+
+
+@hookspec
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    """Small instances of the parts of this kind, each with a label: what the conformance kit and the catalogue use.
+
+    For the kind ``problem`` an instance is a pair ``(Problem, Y)``: its smooth part and its block are checked at Y.
+    """

@@ -1,6 +1,9 @@
 """What this plugin registers."""
 
-from bregopt import Registrar, Regularizer, Zero, hookimpl
+from collections.abc import Sequence
+from typing import Any
+
+from bregopt import Registrar, Regularizer, Zero, hookimpl, make
 from bregopt_regularizers.elastic_net import ElasticNet
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1
@@ -16,3 +19,11 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(Regularizer, "nonneg", NonNegative)
     registry.add(Regularizer, "elastic-net", ElasticNet)
     registry.add(Regularizer, "l0-ball", L0Ball)
+
+
+EXAMPLES = ["none", "ridge(0.7)", "l1(0.4)", "nonneg", "elastic-net(0.4, 0.7)", "l0-ball(3)", "l0-ball(1, per=row)"]
+
+
+@hookimpl
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    return [(spec, make(kind, spec)) for spec in EXAMPLES] if kind == "regularizer" else []

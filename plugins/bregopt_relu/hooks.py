@@ -1,6 +1,11 @@
 """What this plugin registers."""
 
-from bregopt import ClosedFormBlock, KernelPolicy, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bregopt import Blocks, ClosedFormBlock, KernelPolicy, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.fused import FusedOracle
 from bregopt_relu.loss import Factorization
@@ -25,3 +30,14 @@ def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle
     if isinstance(smooth, Factorization) and isinstance(block, ReluBlock):
         return FusedOracle(block)
     return None
+
+
+@hookimpl
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    if kind != "problem":
+        return []
+    rng = np.random.default_rng(0)
+    M = np.maximum(0.0, rng.standard_normal((6, 5)))
+    Y = Blocks(U=rng.standard_normal((6, 2)), V=rng.standard_normal((2, 5)))
+    kernels = ("paper", "tight", "fixed")
+    return [(f"relu-nmd, {kernel} kernel", (relu_nmd(M, 2, kernel=kernel), Y)) for kernel in kernels]

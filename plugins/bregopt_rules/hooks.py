@@ -1,6 +1,9 @@
 """What this plugin registers."""
 
-from bregopt import Extrapolation, Registrar, StepRule, StopRule, hookimpl
+from collections.abc import Sequence
+from typing import Any
+
+from bregopt import Extrapolation, Registrar, StepRule, StopRule, hookimpl, make
 from bregopt_rules import extrapolation, step, stopping
 from bregopt_rules.assumption2 import Assumption2
 
@@ -24,3 +27,14 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(StopRule, "plateau", stopping.Plateau)
     registry.add(StopRule, "target", stopping.Target)
     registry.add(StopRule, "not-finite", stopping.NotFinite)
+
+
+EXAMPLES = {
+    "extrapolation": ["zero", "constant(0.6)", "nesterov", "assumption2", "assumption2(bound=low)"],
+    "step": ["constant(0.5)", "constant", "monotone", "monotone(1000, shrink=0.3)"],
+}
+
+
+@hookimpl
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    return [(spec, make(kind, spec)) for spec in EXAMPLES.get(kind, [])]
