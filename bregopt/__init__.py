@@ -15,10 +15,10 @@ from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.parts.block import ClosedFormBlock
-from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms
+from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms, Sum
 from bregopt.parts.oracle import Look, Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import Regularizer, Separable, Zero
+from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.problem import Problem, Start
@@ -75,12 +75,14 @@ __all__ = [
     "Separable",
     "Smad",
     "SmoothPart",
+    "SmoothRegularizer",
     "Start",
     "State",
     "Status",
     "StepRule",
     "StopRule",
     "Subgradient",
+    "Sum",
     "Trait",
     "Trial",
     "Verdict",

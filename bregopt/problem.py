@@ -63,14 +63,16 @@ class Problem:
     name: str = "two-block problem"
     prox: BregmanProx | None = None
     oracle: Oracle | None = None
+    exact_prox: bool = True
+    """whether ``prox`` is known to be a global minimiser"""
 
     @property
     def resolved(self) -> bool:
         return self.prox is not None and self.oracle is not None
 
     def seen_through(self, oracle: Oracle, prox: BregmanProx) -> "Problem":
-        """The same problem with this oracle and this proximal map."""
-        return evolve(self, oracle=oracle, prox=prox)
+        """The same problem with this oracle and this proximal map; a map that is not exact says so."""
+        return evolve(self, oracle=oracle, prox=prox, exact_prox=self.exact_prox and getattr(prox, "exact", True))
 
     def first_point(self, start: Start | Blocks | None, rng: np.random.Generator) -> Blocks:
         """Y⁰ from an explicit start, or else from the problem's own."""

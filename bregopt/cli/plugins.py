@@ -16,7 +16,8 @@ PIPED_WIDTH = 160
 @click.command()
 @click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help="Load this Python file too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def plugins(files: Sequence[Path], as_json: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print the catalogue of parts as a page of Markdown.")
+def plugins(files: Sequence[Path], as_json: bool, markdown: bool) -> None:
     """List the plugins and the parts they provide.
 
     The names of the parts are what options such as -U, --kernel and --stop take. A plugin that fails is skipped, and
@@ -24,6 +25,11 @@ def plugins(files: Sequence[Path], as_json: bool) -> None:
     """
     for file in files:
         bregopt.load_plugin(file)
+    if markdown:
+        from bregopt.cli.catalog import catalog_page
+
+        click.echo(catalog_page(), nl=False)
+        return
     found, parts = _plugins(), _parts()
     if as_json:
         click.echo(json.dumps({"plugins": found, "parts": parts}, indent=2))

@@ -1,5 +1,6 @@
 """AAPB: W in closed form, Y by one Bregman proximal step with extrapolation; β = 0 gives APB."""
 
+import math
 from collections.abc import Mapping
 from typing import final
 
@@ -21,6 +22,7 @@ from bregopt.engine.plan import (
     upper_test,
 )
 from bregopt.engine.state import State
+from bregopt.errors import OverflowedError
 from bregopt.parts.oracle import Look
 from bregopt.problem import Problem
 from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
@@ -79,23 +81,25 @@ class AAPB(Method):
             beta=plan.beta,
             divergence=D,
             stationarity=fall(plan, Y).norm(),
-            assumptions=assumptions_met(plan, state.Y, self.beta, problem.regularizer.weak_convexity, trial),
+            assumptions=assumptions_met(problem, plan, state.Y, self.beta, trial),
             inner=ahead,
         )
 
     def _accepted_step(self, problem: Problem, state: State) -> tuple[Plan, Blocks, float, Look | None, Trial | None]:
         """Y^{k+1} and the step to carry on with; a step that the rule refuses is planned again, shorter."""
         plan: Plan = state.inner
-        while True:
-            Y = proximal_step(problem, plan)
-            if not self.step.tests:
-                return plan, Y, plan.step, None, None
-            seen = doors(problem)[0].look(Y)
-            trial = upper_test(plan, Y, seen)
+        while self.step.tests:
+            try:
+                Y = proximal_step(problem, plan)
+                seen = doors(problem)[0].look(Y)
+                trial = upper_test(plan, Y, seen)
+            except OverflowedError:  # a step that leaves the finite numbers is too long
+                trial = Trial(plan.step, D_F=math.inf, D_psi=1.0, noise=0.0)
             accepted, carried = self.step.judge(trial)
             if accepted:
                 return plan, Y, carried, seen, trial
             plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
+        return plan, proximal_step(problem, plan), plan.step, None, None
 
     def _plan(
         self,
@@ -162,4 +166,5 @@ class AAPB(Method):
             "step": "λ ≤ 1/L, or the upper test seen to hold",
             "extrapolation": "the β test (Assumption 2, for a kernel and a step that may change)",
             "convexity": "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0",
+            "proximal map": "the Bregman proximal map of this kernel and H is known to be a global minimiser",
         }

@@ -97,17 +97,16 @@ def upper_test(plan: Plan, Y: Blocks, seen: Look) -> Trial:
 
 
 def assumptions_met(
-    plan: Plan, Y: Blocks, rule: Extrapolation, weak_convexity: float | None, trial: Trial | None
+    problem: Problem, plan: Plan, Y: Blocks, rule: Extrapolation, trial: Trial | None
 ) -> Mapping[str, bool]:
     """Whether the step planned at Y met the assumptions of the descent theorem."""
-    longest = limit(plan.smad)
+    longest, modulus = limit(plan.smad), problem.regularizer.weak_convexity
+    spare = (1 - rule.delta) * plan.kernel.strong_convexity
     return {
         "step": (trial is not None and trial.holds) or (longest is not None and plan.step <= longest * (1 + ROUNDING)),
         "extrapolation": _extrapolation_met(plan, Y, rule),
-        "convexity": not rule.moves
-        or (
-            weak_convexity is not None and weak_convexity * plan.step <= (1 - rule.delta) * plan.kernel.strong_convexity
-        ),
+        "convexity": not rule.moves or (modulus is not None and modulus * plan.step <= spare),
+        "proximal map": problem.exact_prox,
     }
 
 

@@ -77,9 +77,16 @@ def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
     """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
-    if math.isfinite(problem.regularizer.value(Y)):
-        return Y, ()
-    return problem.regularizer.prox(Y, TINY_STEP), ("The start was infeasible for H; its proximal map was taken.",)
+    notes: tuple[str, ...] = ()
+    if not math.isfinite(problem.regularizer.value(Y)):
+        Y, notes = (
+            problem.regularizer.prox(Y, TINY_STEP),
+            ("The start was infeasible for H; its proximal map was taken.",),
+        )
+    kernel = problem.kernel.sample()
+    if not kernel.contains(Y):
+        raise DataError(f"The start lies outside of the domain of the kernel {kernel!r}.")
+    return Y, notes
 
 
 def _overflow(state: State) -> Verdict | None:

@@ -48,7 +48,7 @@ def catalog(kind: str | None = None) -> list[Entry]:
     return _loaded().registry.entries(kind)
 
 
-def make(kind: str, spec: Any) -> Any:
+def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     """A part from a spec.
 
     Parameters
@@ -57,9 +57,11 @@ def make(kind: str, spec: Any) -> Any:
         kernel, regularizer, smooth, block, method, extrapolation, step, stop, start or problem.
     spec : str, number or object
         ``"l1(0.01)"``; a bare number is the kind's ``constant``; an object of the kind is returned as it is.
+    *args, **kwargs
+        Further parameters that a spec cannot spell, such as arrays: ``make("regularizer", "graph", L, mu=100)``.
     """
     check_kind(kind)
-    if isinstance(spec, KINDS[kind]):
+    if isinstance(spec, KINDS[kind]) and not (args or kwargs):
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
         spec = Spec("constant", (spec,))
@@ -68,7 +70,7 @@ def make(kind: str, spec: Any) -> Any:
     if not isinstance(spec, Spec):
         raise SpecError(f"A {kind} is given by an object or by a spec such as 'name(value)'. Got {spec!r} instead.")
     entry = _loaded().registry.get(kind, spec.name)
-    return build(entry, spec.args, spec.kwargs)
+    return build(entry, spec.args + args, spec.kwargs | kwargs)
 
 
 def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

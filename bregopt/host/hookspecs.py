@@ -36,7 +36,7 @@ def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle
 
 
 @hookspec
-def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]] | None:
     """Small instances of the parts of this kind, each with a label: what the conformance kit and the catalogue use.
 
     For the kind ``problem`` an instance is a pair ``(Problem, Y)``: its smooth part and its block are checked at Y.

@@ -54,9 +54,18 @@ class Kernel(KernelPolicy):
         """a ≥ 0 such that ``ψ − (a/4)‖Y‖⁴ − ½ Σ_i q_i‖Y_i‖²`` is convex, with q_i = ``quadratic(i)``."""
         return 0.0
 
-    def quadratic(self, name: str) -> float:
-        """q of the block ``name`` in the statement of ``quartic``."""
+    @property
+    def schatten4(self) -> float:
+        """a ≥ 0 such that ``ψ − (a/4)‖UᵀU + VVᵀ‖² − ½ Σ_i q_i‖Y_i‖²`` is convex, for blocks U and V."""
+        return 0.0
+
+    def quadratic(self, name: str) -> float | Array:
+        """q of the block ``name`` in the statements of ``quartic`` and ``schatten4``: a number, or one an entry."""
         return self.strong_convexity
+
+    def unscaled(self) -> "tuple[Kernel, Mapping[str, float]] | None":
+        """``(φ, t)`` where ψ(Y) = φ(t_i·Y_i, …), for smooth parts that such a scaling of the blocks leaves alone."""
+        return None
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         """Coefficients ψ_0, ψ_1, … of the polynomial ``ψ(Y + βD)`` in β; ``None`` if it is none."""
@@ -102,11 +111,17 @@ class Kernel(KernelPolicy):
 
 
 @final
-@frozen
+@frozen(eq=False)
 class Sum(Kernel):
     """``ψ = Σ w_i ψ_i`` of kernels that share no closed form."""
 
     terms: Sequence[tuple[float, Kernel]]
+
+    def scaled(self, weight: float) -> "Sum":
+        return Sum(tuple((weight * w, kernel) for w, kernel in self.terms))
+
+    def merged(self, other: Kernel) -> "Sum":
+        return Sum((*self.terms, *(other.terms if isinstance(other, Sum) else ((1.0, other),))))
 
     def value(self, Y: Blocks) -> float:
         return sum(w * kernel.value(Y) for w, kernel in self.terms)
@@ -128,7 +143,11 @@ class Sum(Kernel):
     def quartic(self) -> float:
         return sum(w * kernel.quartic for w, kernel in self.terms)
 
-    def quadratic(self, name: str) -> float:
+    @property
+    def schatten4(self) -> float:
+        return sum(w * kernel.schatten4 for w, kernel in self.terms)
+
+    def quadratic(self, name: str) -> float | Array:
         return sum(w * kernel.quadratic(name) for w, kernel in self.terms)
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import final
+from typing import ClassVar, final
 
 from attrs import frozen
 
@@ -16,6 +16,8 @@ class Regularizer(ABC):
     """``H(X)`` on one block. ``value`` and ``prox`` are all that an author writes."""
 
     traits: Trait = Trait.NONE
+    paper: ClassVar[str] = ""
+    """where the paper has it, as in ``case (iii)``"""
 
     @property
     def weak_convexity(self) -> float | None:
@@ -39,9 +41,29 @@ class Regularizer(ABC):
         """``(H₀, η)`` with H = H₀ + (η/2)‖X‖² and H₀ homogeneous, or ``None``: what makes a prox closed-form."""
         return (self, 0.0) if Trait.HOMOGENEOUS in self.traits else None
 
+    def piece(self, X: Array) -> "Regularizer | None":
+        """H on the piece of its domain that X lies on, less a constant, where that is homogeneous; else ``None``.
+
+        For a penalty on the number of non-zeros: the matrices with the support of X. It is what makes a Bregman
+        proximal map exact where the Euclidean one jumps.
+        """
+        return None
+
     def majorize(self, X: Array) -> "Regularizer | None":
         """A convex Q with H ≤ Q + const and equality at X, the concave part linearised there; ``None`` if unknown."""
         return None
+
+
+class SmoothRegularizer(Regularizer):
+    """A convex regularizer with a Lipschitz gradient: it may stand in H by its prox, or in F by its gradient."""
+
+    @abstractmethod
+    def gradient(self, X: Array) -> Array:
+        """``∇H(X)``, in a fresh array."""
+
+    @abstractmethod
+    def curvature(self, X: Array) -> Array:
+        """c that broadcasts against X, with ``⟨∇²H·Z, Z⟩ ≤ Σ c·z²``: the share of a kernel that H in F needs."""
 
 
 @final
@@ -49,6 +71,7 @@ class Regularizer(ABC):
 class Zero(Regularizer):
     """``H(X) = 0``."""
 
+    paper = "case (i)"
     traits = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS
 
     def value(self, X: Array) -> float:

@@ -13,3 +13,5 @@ class Trait(Flag):
     """H(X) = Σ h_ij(x_ij); ``prox`` then also accepts an array of steps that broadcasts against X."""
     HOMOGENEOUS = auto()
     """H(tX) = t·H(X) for t > 0, on a cone that holds the domain (indicators of cones included)."""
+    CONSTANT_NORM = auto()
+    """H is the indicator of a set on a sphere around 0, so that prox(X) depends on the direction of X only."""

@@ -1,4 +1,4 @@
-"""The radial family: quartic and quadratic powers of the norm, with quadratic shares of single blocks."""
+"""The radial family: powers of the norm, with quadratic shares of single blocks."""
 
 from collections.abc import Mapping
 from typing import Any, final
@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Kernel
 from bregopt.errors import ParameterError, parameter
+from bregopt_kernels import power as powers
 
 Share = float | Array
 
@@ -32,32 +33,40 @@ def _weight(instance: object, attribute: Any, value: float) -> None:
 @final
 @frozen(eq=False)
 class Radial(Kernel):
-    """``ψ(Y) = (a/4)‖Y‖⁴ + (b/2)‖Y‖² + ½ Σ_i ⟨c_i Y_i, Y_i⟩``, c_i ≥ 0 per block, per row or per entry."""
+    """``ψ(Y) = (a/4)‖Y‖⁴ + (b/2)‖Y‖² + Σ_p (κ_p/p)‖Y‖^p + ½ Σ_i ⟨c_i Y_i, Y_i⟩``, c_i per block, row or entry."""
 
     a: float = field(default=0.0, validator=_weight)
     b: float = field(default=0.0, validator=_weight)
     c: Mapping[str, Share] = field(factory=dict, converter=_shares)
+    kappa: Mapping[float, float] = field(factory=dict)
+    """weights κ of further powers p"""
 
     def share(self, name: str) -> Share:
         """b + c_i."""
         return self.b + self.c.get(name, 0.0)
 
+    def pull(self, s: float) -> float:
+        """What the norm adds to the shares in the gradient at ‖Y‖² = s: ``a s + Σ κ_p s^{p/2−1}``."""
+        return self.a * s + sum(k * powers.slope(s, p) for p, k in self.kappa.items())
+
     def value(self, Y: Blocks) -> float:
         s = Y.dot(Y)
-        return 0.25 * self.a * s * s + 0.5 * self.b * s + 0.5 * self._weighted(Y, Y)
+        further = sum(k * powers.power(s, p) for p, k in self.kappa.items())
+        return 0.25 * self.a * s * s + 0.5 * self.b * s + 0.5 * self._weighted(Y, Y) + further
 
     def gradient(self, Y: Blocks) -> Blocks:
-        rho = self.a * Y.dot(Y) + self.b
+        rho = self.pull(Y.dot(Y)) + self.b
         if not self.c:
             return Y * rho
         return Y.map(lambda name, X: (rho + self.c.get(name, 0.0)) * X)
 
     def divergence(self, Y: Blocks, Z: Blocks) -> float:
-        """With e = Y − Z: ``a[(2⟨Z,e⟩ + ‖e‖²)²/4 + ‖Z‖²‖e‖²/2] + (b/2)‖e‖² + ½ Σ ⟨c e, e⟩``."""
+        """With e = Y − Z: ``a[(2⟨Z,e⟩ + ‖e‖²)²/4 + ‖Z‖²‖e‖²/2] + (b/2)‖e‖² + ½ Σ ⟨c e, e⟩``, and the powers alike."""
         e = Y - Z
-        ee = e.dot(e)
+        ee, n = e.dot(e), Z.dot(Z)
         rise = 2.0 * Z.dot(e) + ee
-        return self.a * (0.25 * rise * rise + 0.5 * Z.dot(Z) * ee) + 0.5 * self.b * ee + 0.5 * self._weighted(e, e)
+        further = sum(k * powers.divergence(n, rise, ee, p) for p, k in self.kappa.items())
+        return self.a * (0.25 * rise * rise + 0.5 * n * ee) + 0.5 * self.b * ee + 0.5 * self._weighted(e, e) + further
 
     @property
     def strong_convexity(self) -> float:
@@ -67,32 +76,36 @@ class Radial(Kernel):
     def quartic(self) -> float:
         return self.a
 
-    def quadratic(self, name: str) -> float:
-        return float(np.min(self.share(name)))
+    def quadratic(self, name: str) -> Share:
+        return self.share(name)
 
-    def along(self, Y: Blocks, D: Blocks) -> Array:
+    def along(self, Y: Blocks, D: Blocks) -> Array | None:
+        if self.kappa:
+            return None
         n, p, q = Y.dot(Y), Y.dot(D), D.dot(D)
-        s = np.array([n, 2.0 * p, q])
         line = 0.25 * self.a * np.array([n * n, 4 * n * p, 4 * p * p + 2 * n * q, 4 * p * q, q * q])
-        line[:3] += 0.5 * self.b * s
+        line[:3] += 0.5 * self.b * np.array([n, 2.0 * p, q])
         if self.c:
             line[:3] += 0.5 * np.array([self._weighted(Y, Y), 2.0 * self._weighted(Y, D), self._weighted(D, D)])
         return line
 
     def scaled(self, weight: float) -> "Radial":
-        return Radial(weight * self.a, weight * self.b, {name: weight * c for name, c in self.c.items()})
+        c = {name: weight * c for name, c in self.c.items()}
+        return Radial(weight * self.a, weight * self.b, c, {p: weight * k for p, k in self.kappa.items()})
 
     def merged(self, other: Kernel) -> "Radial | None":
         if not isinstance(other, Radial):
             return None
         c = {name: self.c.get(name, 0.0) + other.c.get(name, 0.0) for name in {*self.c, *other.c}}
-        return Radial(self.a + other.a, self.b + other.b, c)
+        kappa = {p: self.kappa.get(p, 0.0) + other.kappa.get(p, 0.0) for p in {*self.kappa, *other.kappa}}
+        return Radial(self.a + other.a, self.b + other.b, c, kappa)
 
     def _weighted(self, Y: Blocks, Z: Blocks) -> float:
-        return sum(float(np.sum(c * Y[name] * Z[name])) for name, c in self.c.items())
+        return sum(float(np.sum(c * Y[name] * Z[name])) for name, c in self.c.items() if name in Y.names)
 
     def __repr__(self) -> str:
         terms = [f"{self.a:g}·ψ1"] * (self.a > 0) + [f"{self.b:g}·ψ2"] * (self.b > 0)
+        terms += [f"{k / p:g}·‖Y‖^{p:g}" for p, k in self.kappa.items()]
         terms += [f"½⟨c·{name}, {name}⟩" for name in self.c]
         return " + ".join(terms) or "0"
 
@@ -107,8 +120,14 @@ def psi2() -> Radial:
     return Radial(b=1.0)
 
 
+def power(p: float = 3.0) -> Radial:
+    """``ψ(Y) = ‖Y‖^p/p``, p ≥ 2."""
+    p = powers.check(p)
+    return psi2() if p == 2 else psi1() if p == 4 else Radial(kappa={p: 1.0})
+
+
 def block_quadratic(**c: Share) -> Radial:
-    """``ψ(Y) = ½ Σ_i c_i‖Y_i‖²`` with a weight for each block named."""
+    """``ψ(Y) = ½ Σ_i ⟨c_i Y_i, Y_i⟩`` with weights for each block named: a number, or an array per row or per entry."""
     if not c:
         raise ParameterError("block-quadratic needs a weight for a block, as in 'block-quadratic(U=2)'.")
     return Radial(c=c)

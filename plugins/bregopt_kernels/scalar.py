@@ -79,14 +79,7 @@ def falling_root(g: Callable[[float], float], guess: float, floor: float) -> flo
         low, high = high, high * 16.0
     if low == high:
         return low
-    z = brentq(
-        lambda z: g(math.exp(z) - floor),
-        math.log(floor + low),
-        math.log(floor + high),
-        xtol=1e-15,
-        rtol=1e-15,
-    )
-    return max(math.exp(float(z)) - floor, 0.0)
+    return float(brentq(g, low, high, xtol=max(1e-16 * floor, 1e-305), rtol=1e-15, maxiter=200))
 
 
 def _norm(v: Array) -> float:

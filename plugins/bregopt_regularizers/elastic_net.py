@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
 from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.precision import match
 
 
 @final
@@ -22,7 +23,7 @@ class ElasticNet(Regularizer):
         return self.eta1 * float(np.abs(X).sum()) + 0.5 * self.eta2 * float(np.vdot(X, X))
 
     def prox(self, X: Array, step: float) -> Array:
-        return soft(X, step * self.eta1) / (1.0 + step * self.eta2)
+        return soft(X, step * self.eta1) / (1.0 + match(step, X) * float(self.eta2))
 
     def split(self) -> tuple[Regularizer, float]:
         return L1(self.eta1), self.eta2

@@ -27,6 +27,7 @@ class L0Ball(Regularizer):
 
     s: int = field(default=1, validator=validate.whole(at_least=1))
     per: str = field(default="all", validator=validate.one_of("all", "row", "column"))
+    paper = "case (vi)"
     traits = Trait.HOMOGENEOUS
 
     def value(self, X: Array) -> float:

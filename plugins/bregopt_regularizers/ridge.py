@@ -6,6 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, Zero, validate
+from bregopt_regularizers.precision import match
 
 
 @final
@@ -14,13 +15,14 @@ class Ridge(Regularizer):
     """``H(X) = (η/2) ‖X‖²``."""
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
+    paper = "case (ii)"
     traits = Trait.CONVEX | Trait.SEPARABLE
 
     def value(self, X: Array) -> float:
         return 0.5 * self.eta * float(np.vdot(X, X))
 
     def prox(self, X: Array, step: float) -> Array:
-        return X / (1.0 + step * self.eta)
+        return X / (1.0 + match(step, X) * float(self.eta))
 
     def split(self) -> tuple[Regularizer, float]:
         return Zero(), self.eta

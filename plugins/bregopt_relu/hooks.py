@@ -8,8 +8,9 @@ import numpy as np
 from bregopt import Blocks, ClosedFormBlock, KernelPolicy, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.fused import FusedOracle
+from bregopt_relu.graph import SmoothOracle, WithSmooth
 from bregopt_relu.loss import Factorization
-from bregopt_relu.policies import fixed, paper, tight
+from bregopt_relu.policies import fixed, paper, s4, tight
 from bregopt_relu.problem import relu_nmd
 from bregopt_relu.starts import TSVD, ScaledRandom
 
@@ -20,6 +21,7 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(SmoothPart, "factorization", Factorization)
     registry.add(KernelPolicy, "paper", paper)
     registry.add(KernelPolicy, "tight", tight)
+    registry.add(KernelPolicy, "s4", s4)
     registry.add(KernelPolicy, "fixed", fixed)
     registry.add(Start, "scaled-random", ScaledRandom)
     registry.add(Start, "tsvd", TSVD)
@@ -27,9 +29,11 @@ def bregopt_register(registry: Registrar) -> None:
 
 @hookimpl
 def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
-    if isinstance(smooth, Factorization) and isinstance(block, ReluBlock):
-        return FusedOracle(block)
-    return None
+    if not isinstance(block, ReluBlock):
+        return None
+    if isinstance(smooth, WithSmooth):
+        return SmoothOracle(smooth, FusedOracle(block))
+    return FusedOracle(block) if isinstance(smooth, Factorization) else None
 
 
 @hookimpl
@@ -39,5 +43,5 @@ def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
     rng = np.random.default_rng(0)
     M = np.maximum(0.0, rng.standard_normal((6, 5)))
     Y = Blocks(U=rng.standard_normal((6, 2)), V=rng.standard_normal((2, 5)))
-    kernels = ("paper", "tight", "fixed")
+    kernels = ("paper", "tight", "fixed", "s4")
     return [(f"relu-nmd, {kernel} kernel", (relu_nmd(M, 2, kernel=kernel), Y)) for kernel in kernels]

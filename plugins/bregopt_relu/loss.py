@@ -46,17 +46,32 @@ class Factorization(SmoothPart):
         return 0.5 * total, Y.like(flat)
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do.
+        return constants(kernel, kernel.quadratic("U"), norms, reduced)
 
-        L is at least 1, as in the paper: the step 1/L is then known before W is, for every kernel that follows W.
-        """
-        curvature = math.sqrt(kernel.quadratic("U") * kernel.quadratic("V"))
-        if kernel.quartic <= 0 or curvature <= 0 or "spectral" not in norms:
-            return None
-        below = norms["reduced"] if reduced else norms["spectral"]
-        above = min(below, norms["spectral"])
-        return Smad(
-            upper=max(1.0, 1.0 / kernel.quartic, above / curvature),
-            lower=max(0.5 / kernel.quartic, below / curvature),
-            low=quartic(0.5, below),
-        )
+
+def constants(kernel: Kernel, on_U: float | Array, norms: Norms, reduced: bool) -> Smad | None:
+    """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do.
+
+    ``on_U`` is the kernel's quadratic share on U that is there for the loss. L is at least 1, as in the paper: the step
+    1/L is then known before W is, for every kernel that follows W.
+    """
+    stretched = kernel.unscaled()
+    if stretched is not None and math.isclose(stretched[1].get("U", 1.0) * stretched[1].get("V", 1.0), 1.0):
+        base, t = stretched  # UV stays the same
+        known = constants(base, on_U / t.get("U", 1.0) ** 2, norms, reduced)
+        return None if known is None else Smad(known.upper, known.lower)
+    spare_U, spare_V = float(np.min(on_U)), float(np.min(kernel.quadratic("V")))
+    if min(spare_U, spare_V) <= 0 or "spectral" not in norms:
+        return None
+    curvature = math.sqrt(spare_U * spare_V)
+    if kernel.quartic <= 0 < kernel.schatten4:  # from above only, and for the whole W only
+        return Smad(upper=max(1.0, 1.0 / kernel.schatten4, norms["spectral"] / curvature))
+    if kernel.quartic <= 0:
+        return None
+    below = norms["reduced"] if reduced else norms["spectral"]
+    above = min(below, norms["spectral"])
+    return Smad(
+        upper=max(1.0, 1.0 / kernel.quartic, above / curvature),
+        lower=max(0.5 / kernel.quartic, below / curvature),
+        low=quartic(0.5, below),
+    )

@@ -9,29 +9,30 @@ from bregopt import Kernel, KernelPolicy, Norms, make
 
 
 @cache
-def _psi(number: int) -> Kernel:
-    kernel: Kernel = make("kernel", f"psi{number}")
+def _kernel(spec: str) -> Kernel:
+    kernel: Kernel = make("kernel", spec)
     return kernel
 
 
-def quartic(a: float, b: float) -> Kernel:
-    """``a·ψ1 + b·ψ2``."""
-    return a * _psi(1) + b * _psi(2)
+def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
+    """``a·ψ1 + b·ψ2``, or another leading term."""
+    return a * _kernel(leading) + b * _kernel("psi2")
 
 
 @final
 @frozen
 class NormPolicy(KernelPolicy):
-    """``ψ = a·ψ1 + ‖W‖·ψ2`` for one of the norms known of W."""
+    """``ψ = a·ψ1 + ‖W‖·ψ2`` for one of the norms known of W, or with another leading term."""
 
     a: float
     norm: str
+    leading: str = "psi1"
 
     def at(self, norms: Norms) -> Kernel:
-        return quartic(self.a, norms[self.norm])
+        return quartic(self.a, norms[self.norm], self.leading)
 
     def sample(self) -> Kernel:
-        return quartic(self.a, 1.0)
+        return quartic(self.a, 1.0, self.leading)
 
 
 def paper() -> NormPolicy:
@@ -42,6 +43,11 @@ def paper() -> NormPolicy:
 def tight() -> NormPolicy:
     """``ψ1 + w ψ2`` with ``‖W‖₂ ≤ w = min(‖W‖_F, ‖UV‖₂ + ‖W − UV‖_F)``, which no product is needed for."""
     return NormPolicy(1.0, "spectral")
+
+
+def s4() -> NormPolicy:
+    """``¼‖UᵀU + VVᵀ‖² + w ψ2`` with w as for ``tight``: longer steps, for H = 0 or one ridge on both factors."""
+    return NormPolicy(1.0, "spectral", "schatten4")
 
 
 def fixed(norm: float) -> Kernel:

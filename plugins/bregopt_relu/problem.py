@@ -6,10 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from bregopt import Blocks, Choice, KernelPolicy, Problem, Regularizer, Separable, make
-from bregopt.errors import parameter
+from bregopt import (
+    Blocks,
+    Choice,
+    KernelPolicy,
+    Problem,
+    Regularizer,
+    Separable,
+    SmoothPart,
+    SmoothRegularizer,
+    Trait,
+    make,
+)
+from bregopt.errors import IncompatibleError, parameter
 from bregopt_relu.block import LazyW, ReluBlock
 from bregopt_relu.data import Data, as_data
+from bregopt_relu.graph import SharedPolicy, WithSmooth
 from bregopt_relu.loss import Factorization
 from bregopt_relu.policies import fixed, tight
 from bregopt_relu.starts import ScaledRandom
@@ -21,6 +33,7 @@ def relu_nmd(
     U: Regularizer | str = "none",
     V: Regularizer | str = "none",
     kernel: KernelPolicy | str = "auto",
+    graph: SmoothRegularizer | None = None,
 ) -> Problem:
     """``min ½‖W − UV‖² + H₁(U) + H₂(V)  s.t.  max(0, W) = M``: a sparse M ≥ 0 as the ReLU of a low-rank matrix.
 
@@ -35,6 +48,9 @@ def relu_nmd(
     kernel : str or Kernel
         ``paper``: 3ψ1 + ‖W‖_F ψ2; ``tight``: ψ1 + ‖W‖₂ ψ2; ``fixed``: ψ1 + ‖M‖₂ ψ2, for gradients with W at their own
         point; ``auto``: the tightest that the method's theory allows; or a kernel of your own.
+    graph : SmoothRegularizer, optional
+        A smooth term on U that is put into F instead of H, such as ``Graph(L, mu)``: the step then takes its gradient,
+        and the kernel the share of U that its curvature needs, row by row where H₁ is separable.
     """
     data = as_data(M)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 1 <= rank <= min(data.shape):
@@ -42,11 +58,15 @@ def relu_nmd(
         raise parameter("rank", "relu-nmd", f"a whole number from 1 to {min(m, n)}, as M is {m}×{n}", rank)
     by_data = kernel in ("auto", "fixed")
     norm = data.spectral if by_data else data.frobenius
+    H, policy = make("regularizer", U), _policy(kernel, norm)
+    smooth: SmoothPart = Factorization()
+    if graph is not None:
+        smooth, policy = _with_graph(graph, H, policy, (data.shape[0], int(rank)))
     return Problem(
-        smooth=Factorization(),
+        smooth=smooth,
         block=ReluBlock(data, int(rank), norm),
-        regularizer=Separable(U=make("regularizer", U), V=make("regularizer", V)),
-        kernel=_policy(kernel, norm),
+        regularizer=Separable(U=H, V=make("regularizer", V)),
+        kernel=policy,
         start=ScaledRandom(),
         metrics=_metrics(data),
         name="ReLU-NMD problem",
@@ -59,7 +79,24 @@ def _policy(kernel: KernelPolicy | str, norm: float) -> KernelPolicy:
     if kernel == "fixed":
         return fixed(norm)
     policy: KernelPolicy = make("kernel", kernel)
+    if not policy.sample().contains(Blocks(U=[[-1.0]], V=[[-1.0]])):
+        raise IncompatibleError(
+            f"ReLU-NMD cannot use the kernel {policy.sample()!r}: its domain is not the whole space, "
+            "and no constant L makes ½‖W − UV‖² smooth adaptable to it. Use auto, tight, fixed, paper or s4."
+        )
     return policy
+
+
+def _with_graph(
+    S: SmoothRegularizer, H: Regularizer, policy: KernelPolicy, shape: tuple[int, int]
+) -> tuple[WithSmooth, KernelPolicy]:
+    if not isinstance(S, SmoothRegularizer):
+        raise parameter("graph", "relu-nmd", "a SmoothRegularizer, such as make('regularizer', 'graph', L)", S)
+    share = S.curvature(np.empty(shape))
+    if Trait.SEPARABLE not in H.traits:
+        share = np.full((1, 1), share.max())
+    U = share if share.size > 1 else float(share.max())
+    return WithSmooth(S, share), SharedPolicy(policy, make("kernel", "block-quadratic", U=U))
 
 
 def _metrics(M: Data) -> Mapping[str, Any]:

@@ -110,7 +110,7 @@ def test_the_declared_convexity_holds(name):
     psi1 = bo.make("kernel", "psi1")
     for seed in range(30):
         Y, Z = random_blocks(seed), random_blocks(seed + 100, 10.0 ** (seed % 5 - 2))
-        quadratic = sum(kernel.quadratic(n) / 2 * np.sum((Y[n] - Z[n]) ** 2) for n in Y.names)
+        quadratic = sum(np.sum(kernel.quadratic(n) * (Y[n] - Z[n]) ** 2) / 2 for n in Y.names)
         floor = kernel.quartic * psi1.divergence(Y, Z) + quadratic
         assert kernel.divergence(Y, Z) >= floor * (1 - 1e-12)
         assert kernel.divergence(Y, Z) >= kernel.strong_convexity / 2 * (Y - Z).norm() ** 2 * (1 - 1e-12)

@@ -1,0 +1,143 @@
+"""A kernel of rescaled blocks, such as the τ-balanced ones, and its Bregman proximal map."""
+
+import math
+from collections.abc import Mapping
+from typing import final
+
+from attrs import field, frozen
+
+from bregopt import Array, Blocks, BregmanProx, Kernel, Regularizer, Separable, Trait, make
+from bregopt.errors import IncompatibleError, ParameterError, parameter
+from bregopt_kernels.radial_prox import RadialProx, resolve
+
+
+@final
+@frozen(eq=False)
+class Rescaled(Kernel):
+    """``ψ(Y) = φ(t_i·Y_i, …)``: blocks that are not named keep their scale."""
+
+    base: Kernel
+    t: Mapping[str, float]
+
+    def stretch(self, Y: Blocks) -> Blocks:
+        return Y.map(lambda name, X: self.t.get(name, 1.0) * X)
+
+    def value(self, Y: Blocks) -> float:
+        return self.base.value(self.stretch(Y))
+
+    def gradient(self, Y: Blocks) -> Blocks:
+        return self.stretch(self.base.gradient(self.stretch(Y)))
+
+    def divergence(self, Y: Blocks, Z: Blocks) -> float:
+        return self.base.divergence(self.stretch(Y), self.stretch(Z))
+
+    @property
+    def _smallest(self) -> float:
+        return min(1.0, *self.t.values())
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.base.strong_convexity * self._smallest**2
+
+    @property
+    def quartic(self) -> float:
+        """A third is lost where ⟨Y, h⟩ and its rescaled form have different zeros."""
+        return self.base.quartic * self._smallest**4 / 3.0
+
+    def quadratic(self, name: str) -> float | Array:
+        return self.base.quadratic(name) * self.t.get(name, 1.0) ** 2
+
+    def unscaled(self) -> tuple[Kernel, Mapping[str, float]]:
+        return self.base, self.t
+
+    def along(self, Y: Blocks, D: Blocks) -> Array | None:
+        return self.base.along(self.stretch(Y), self.stretch(D))
+
+    def contains(self, Y: Blocks) -> bool:
+        return self.base.contains(self.stretch(Y))
+
+    def longest(self, Y: Blocks, D: Blocks) -> float:
+        return self.base.longest(self.stretch(Y), self.stretch(D))
+
+    def scaled(self, weight: float) -> "Rescaled":
+        return Rescaled(weight * self.base, self.t)
+
+    def merged(self, other: Kernel) -> "Rescaled | None":
+        if not isinstance(other, Rescaled) or other.t != self.t:
+            return None
+        return Rescaled(self.base + other.base, self.t)
+
+
+def balanced(tau: float = 1.0, kernel: Kernel | str = "psi1") -> Rescaled:
+    """``ψ(U, V) = φ(√τ·U, V/√τ)``: the norm is ``τ‖U‖² + ‖V‖²/τ``, best with τ = ‖V‖/‖U‖."""
+    if not (isinstance(tau, (int, float)) and 0 < tau < math.inf):
+        raise parameter("tau", "balanced", "a finite number > 0", tau)
+    base = make("kernel", kernel)
+    if not isinstance(base, Kernel):
+        raise ParameterError(f"balanced needs a kernel, not one that depends on W. Got {base!r} instead.")
+    return Rescaled(base, {"U": math.sqrt(tau), "V": 1.0 / math.sqrt(tau)})
+
+
+@final
+@frozen(eq=False)
+class Stretched(Regularizer):
+    """``H(X/t)``."""
+
+    H: Regularizer
+    t: float
+    traits: Trait = field(init=False)
+
+    @traits.default
+    def _same_traits(self) -> Trait:
+        return self.H.traits
+
+    @property
+    def weak_convexity(self) -> float | None:
+        modulus = self.H.weak_convexity
+        return None if modulus is None else modulus / self.t**2
+
+    @property
+    def step_limit(self) -> float:
+        return self.H.step_limit * self.t**2
+
+    def value(self, X: Array) -> float:
+        return self.H.value(X / self.t)
+
+    def prox(self, X: Array, step: float) -> Array:
+        return self.t * self.H.prox(X / self.t, step / self.t**2)
+
+    def split(self) -> tuple[Regularizer, float] | None:
+        split = self.H.split()
+        return None if split is None else (Stretched(split[0], self.t), split[1] / self.t**2)
+
+    def piece(self, X: Array) -> Regularizer | None:
+        piece = self.H.piece(X / self.t)
+        return None if piece is None else Stretched(piece, self.t)
+
+
+def resolve_rescaled(kernel: Kernel, H: Separable) -> BregmanProx | None:
+    """The map of the base kernel in the rescaled variables, where that is radial."""
+    if not isinstance(kernel, Rescaled):
+        return None
+    return None if resolve(kernel.base, H) is None else RescaledProx(H)
+
+
+@final
+@frozen(eq=False)
+class RescaledProx:
+    """``argmin_Y  λH(Y) + ⟨P, Y⟩ + φ(t_i·Y_i, …)``."""
+
+    H: Separable
+
+    @property
+    def exact(self) -> bool:
+        return RadialProx(self.H).exact
+
+    def __call__(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
+        if not isinstance(kernel, Rescaled):
+            raise IncompatibleError(f"The rescaled proximal map was given the kernel {kernel!r}, not of its family.")
+        t = kernel.t
+        named = {name: Stretched(self.H[name], t.get(name, 1.0)) for name in P.names}
+        inner = RadialProx(Separable(**named))
+        shrunk = P.map(lambda name, X: X / t.get(name, 1.0))
+        return inner(shrunk, step, kernel.base).map(lambda name, X: X / t.get(name, 1.0))

@@ -1,0 +1,35 @@
+"""The l1 norm of entries capped from above."""
+
+from typing import final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Array, Regularizer, Trait, validate
+from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.precision import floating
+
+
+@final
+@frozen
+class CappedL1(Regularizer):
+    """``H(X) = η Σ min(|x_ij|, cap)``.
+
+    The prox jumps from soft thresholding to x, at the mean of 2·cap and step·η, where step·η is the larger one at
+    their geometric mean; at the jump it is the smaller one.
+    """
+
+    eta: float = field(default=1.0, validator=validate.number(at_least=0))
+    cap: float = field(default=1.0, validator=validate.number(above=0))
+    traits = Trait.SEPARABLE
+
+    def value(self, X: Array) -> float:
+        return self.eta * float(np.minimum(np.abs(X), self.cap).sum())
+
+    def prox(self, X: Array, step: float) -> Array:
+        tau, twice = self.eta * np.asarray(step, dtype=floating(X)), 2.0 * self.cap
+        jump = np.where(tau < twice, (tau + twice) / 2.0, np.sqrt(tau * twice))
+        return np.where(np.abs(X) <= jump, soft(X, tau), X)
+
+    def majorize(self, X: Array) -> Regularizer:
+        return L1(np.where(np.abs(X) < self.cap, self.eta, 0.0))

@@ -1,0 +1,49 @@
+"""The l1 norm minus a ridge: the paper's case (v)."""
+
+import math
+from typing import final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Array, Regularizer, Trait, validate
+from bregopt.errors import parameter
+from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.precision import floating
+from bregopt_regularizers.tilted import Tilted
+
+
+@final
+@frozen
+class L1MinusRidge(Regularizer):
+    """``H(X) = η₁ Σ |x_ij| − (η₂/2) ‖X‖²``. From steps of 1/η₂ on there is no minimiser."""
+
+    eta1: float = field(default=1.0, validator=validate.number(at_least=0))
+    eta2: float = field(default=1.0, validator=validate.number(at_least=0))
+    paper = "case (v)"
+    traits = Trait.SEPARABLE
+
+    @property
+    def weak_convexity(self) -> float:
+        return self.eta2
+
+    @property
+    def step_limit(self) -> float:
+        return 1.0 / self.eta2 if self.eta2 > 0 else math.inf
+
+    def value(self, X: Array) -> float:
+        return self.eta1 * float(np.abs(X).sum()) - 0.5 * self.eta2 * float(np.vdot(X, X))
+
+    def prox(self, X: Array, step: float) -> Array:
+        t = np.asarray(step, dtype=floating(X))
+        slope = 1.0 - t * self.eta2
+        if np.any(slope <= 0):
+            raise parameter("step", "L1MinusRidge.prox", f"below 1/eta2 = {self.step_limit:g}", step)
+        return np.asarray(soft(X, t * self.eta1) / slope, dtype=floating(X))
+
+    def split(self) -> tuple[Regularizer, float]:
+        return L1(self.eta1), -self.eta2
+
+    def majorize(self, X: Array) -> Regularizer:
+        """``η₁ Σ |z_ij| − η₂⟨X, Z⟩``: the step that the paper makes with the kernel augmented by (λη₂/2)‖·‖²."""
+        return Tilted(L1(self.eta1), -self.eta2 * X)

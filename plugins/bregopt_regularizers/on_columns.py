@@ -1,0 +1,67 @@
+"""A regularizer on some of the columns."""
+
+import operator
+from typing import Any, cast, final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Array, Regularizer, Trait, validate
+from bregopt.errors import parameter
+
+
+def _indices(columns: Any) -> tuple[int, ...]:
+    try:
+        found = tuple(map(operator.index, np.atleast_1d(columns).tolist()))
+    except (TypeError, ValueError):
+        found = ()
+    if not found or min(found) < 0 or len(set(found)) < len(found):
+        raise parameter("columns", "OnColumns", "one or more whole numbers >= 0, none of them twice", columns)
+    return found
+
+
+@final
+@frozen
+class OnColumns(Regularizer):
+    """``H(X_C)`` for the columns C of X, counted from 0; the other columns are free."""
+
+    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
+    columns: tuple[int, ...] = field(converter=_indices)
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        return self.H.traits & (Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS)  # the norm is free elsewhere
+
+    @property
+    def weak_convexity(self) -> float | None:
+        return self.H.weak_convexity
+
+    @property
+    def step_limit(self) -> float:
+        return self.H.step_limit
+
+    def value(self, X: Array) -> float:
+        return self.H.value(self._part(X))
+
+    def prox(self, X: Array, step: float) -> Array:
+        part = self._part(X)
+        if np.ndim(step):
+            step = cast(float, np.broadcast_to(step, X.shape)[:, self.columns])
+        Z = X.copy()
+        Z[:, self.columns] = self.H.prox(part, step)
+        return Z
+
+    def split(self) -> tuple[Regularizer, float] | None:
+        """Only without a ridge: one on these columns is none on X."""
+        parts = self.H.split()
+        return (OnColumns(parts[0], self.columns), 0.0) if parts is not None and parts[1] == 0 else None
+
+    def majorize(self, X: Array) -> Regularizer | None:
+        above = self.H.majorize(self._part(X))
+        return None if above is None else OnColumns(above, self.columns)
+
+    def _part(self, X: Array) -> Array:
+        if X.ndim != 2 or X.shape[1] <= max(self.columns):
+            raise parameter("columns", "OnColumns", f"columns of a block of shape {X.shape}", self.columns)
+        return X[:, self.columns]

@@ -1,0 +1,46 @@
+"""The smoothly clipped absolute deviation."""
+
+from typing import final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Array, Regularizer, Trait, validate
+from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.precision import floating
+
+
+@final
+@frozen
+class SCAD(Regularizer):
+    """``H(X) = Σ h(|x_ij|), h(0) = 0, h'(r) = η up to η, (aη − r)/(a−1) up to aη, 0 beyond``.
+
+    From steps of a−1 on the prox jumps from soft thresholding to x, at |x|/η = the mean of step and a+1, from steps of
+    a+1 on their geometric mean; at the jump it is the smaller one.
+    """
+
+    eta: float = field(default=1.0, validator=validate.number(at_least=0))
+    a: float = field(default=3.7, validator=validate.number(above=2))
+    traits = Trait.SEPARABLE
+
+    @property
+    def weak_convexity(self) -> float:
+        return 1.0 / (self.a - 1.0)
+
+    def value(self, X: Array) -> float:
+        size = np.abs(X)
+        bent = np.clip(size, self.eta, self.a * self.eta) - self.eta
+        rise = np.minimum(size, self.eta) * self.eta + bent * (self.eta - bent / (2.0 * (self.a - 1.0)))
+        return float(rise.sum())
+
+    def prox(self, X: Array, step: float) -> Array:
+        t, size, b = np.asarray(step, dtype=floating(X)), np.abs(X), self.a - 1.0
+        shrunk = soft(size, t * self.eta)
+        slope = np.where(t < b, (b - t) / b, 1.0)
+        bent = np.maximum(shrunk, (size - t * (self.a * self.eta / b)) / slope)
+        jump = self.eta * np.where(t < b + 2.0, (b + 2.0 + t) / 2.0, np.sqrt((b + 2.0) * t))
+        size = np.where(t < b, np.minimum(bent, size), np.where(size <= jump, shrunk, size))
+        return np.asarray(np.copysign(size, X), dtype=floating(X))
+
+    def majorize(self, X: Array) -> Regularizer:
+        return L1(np.clip((self.a * self.eta - np.abs(X)) / (self.a - 1.0), 0.0, self.eta))

@@ -1,0 +1,54 @@
+"""A regularizer and a ridge."""
+
+import math
+from typing import final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt import Array, Regularizer, Trait, validate
+from bregopt_regularizers.precision import match
+
+
+@final
+@frozen
+class WithRidge(Regularizer):
+    """``H(X) + (η/2)‖X‖²``, by ``prox_{tH/(1+tη)}(X/(1+tη))``."""
+
+    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
+    eta: float = field(validator=validate.number(at_least=0))
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        convex = Trait.CONVEX if self.weak_convexity == 0 else Trait.NONE
+        kept = Trait.SEPARABLE if self.eta else Trait.SEPARABLE | Trait.HOMOGENEOUS
+        return convex | (self.H.traits & kept)
+
+    @property
+    def weak_convexity(self) -> float | None:
+        modulus = self.H.weak_convexity
+        return None if modulus is None else max(modulus - float(self.eta), 0.0)
+
+    @property
+    def step_limit(self) -> float:
+        """t with t/(1 + tη) at the limit of H."""
+        limit = self.H.step_limit
+        left = 1.0 - limit * float(self.eta) if self.eta else 1.0
+        return limit / left if left > 0 else math.inf
+
+    def value(self, X: Array) -> float:
+        return self.H.value(X) + 0.5 * float(self.eta) * float(np.vdot(X, X))
+
+    def prox(self, X: Array, step: float) -> Array:
+        step = match(step, X)
+        longer = 1.0 + step * float(self.eta)
+        return self.H.prox(X / longer, step / longer)
+
+    def split(self) -> tuple[Regularizer, float] | None:
+        parts = self.H.split()
+        return None if parts is None else (parts[0], parts[1] + float(self.eta))
+
+    def majorize(self, X: Array) -> Regularizer | None:
+        above = self.H.majorize(X)
+        return None if above is None else WithRidge(above, self.eta)

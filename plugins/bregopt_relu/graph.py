@@ -1,0 +1,71 @@
+"""A smooth regularizer on U put into F: its gradient joins the pass, its curvature joins the kernel."""
+
+from typing import Any, final
+
+from attrs import evolve, field, frozen
+
+from bregopt import Array, Blocks, Kernel, KernelPolicy, Look, Norms, Oracle, Smad, SmoothPart, SmoothRegularizer
+from bregopt_relu.loss import Factorization, constants
+
+
+@final
+@frozen(eq=False)
+class WithSmooth(SmoothPart):
+    """``F(U, V, W) = ½‖W − UV‖² + S(U)``."""
+
+    S: SmoothRegularizer
+    share: Array = field(repr=False)
+    """the quadratic share on U that S needs of a kernel"""
+    loss: Factorization = field(factory=Factorization)
+
+    def value(self, Y: Blocks, W: Any) -> float:
+        return self.loss.value(Y, W) + self.S.value(Y["U"])
+
+    def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
+        value, gradient = self.loss.value_and_gradient(Y, W)
+        return value + self.S.value(Y["U"]), self.added(gradient, Y)
+
+    def added(self, gradient: Blocks, Y: Blocks) -> Blocks:
+        """The gradient with that of S at Y."""
+        slope = self.S.gradient(Y["U"])
+        return gradient.map(lambda name, X: X + slope if name == "U" else X)
+
+    def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
+        """The constants of the loss for what the kernel has on U beyond ``share``; S is convex: no more below."""
+        return constants(kernel, kernel.quadratic("U") - self.share, norms, reduced)
+
+
+@final
+@frozen(eq=False)
+class SharedPolicy(KernelPolicy):
+    """A policy plus a kernel that does not depend on W."""
+
+    policy: KernelPolicy
+    share: Kernel
+
+    def at(self, norms: Norms) -> Kernel:
+        return self.policy.at(norms) + self.share
+
+    def sample(self) -> Kernel:
+        return self.policy.sample() + self.share
+
+    def pick(self, reduced: bool) -> "SharedPolicy":
+        return SharedPolicy(self.policy.pick(reduced), self.share)
+
+
+@final
+@frozen(eq=False)
+class SmoothOracle(Oracle):
+    """The looks of the loss, with S added."""
+
+    smooth: WithSmooth
+    oracle: Oracle
+
+    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
+        look = self.oracle.look(Y, at, value_at=value_at)
+        changes: dict[str, Any] = {"value": look.value + self.smooth.S.value(Y["U"])}
+        if at is not None and look.gradient is not None:
+            changes["gradient"] = self.smooth.added(look.gradient, at)
+        if at is not None and look.value_at is not None:
+            changes["value_at"] = look.value_at + self.smooth.S.value(at["U"])
+        return evolve(look, **changes)
