@@ -27,6 +27,7 @@ from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 if TYPE_CHECKING:
+    from bregopt import testing
     from bregopt.host.api import iterate, solve
     from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins
     from bregopt.host.hookspecs import hookimpl, hookspec
@@ -98,11 +99,14 @@ __all__ = [
     "make",
     "plugins",
     "solve",
+    "testing",
     "validate",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return importlib.import_module("bregopt.testing")
     if name not in _HOST:
         raise AttributeError(f"module 'bregopt' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"bregopt.host.{_HOST[name]}"), name)

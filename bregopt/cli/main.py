@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 import bregopt
+from bregopt.cli.check import check
+from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
 from bregopt.cli.solve import solve
 from bregopt.errors import BregoptError, PluginWarning
@@ -36,6 +38,8 @@ def commands(context: click.Context) -> None:
 
 commands.add_command(solve)
 commands.add_command(plugins)
+commands.add_command(check)
+commands.add_command(new)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -9,10 +9,13 @@ import scipy.sparse
 from attrs import frozen
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
+from bregopt_regularizers.capped_l1 import CappedL1
 from bregopt_regularizers.combine import on_columns, scaled, with_nonneg, with_ridge
 from bregopt_regularizers.elastic_net import ElasticNet
+from bregopt_regularizers.exp import Exp
 from bregopt_regularizers.graph import Graph
 from bregopt_regularizers.huber import Huber
+from bregopt_regularizers.l0 import L0
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.l1_ball import L1Ball
@@ -20,9 +23,13 @@ from bregopt_regularizers.l1_nonneg import L1NonNegative
 from bregopt_regularizers.l21 import L21
 from bregopt_regularizers.l21_nonneg import L21NonNegative
 from bregopt_regularizers.laplacian import laplacian
+from bregopt_regularizers.log import Log
+from bregopt_regularizers.lp import Lp
+from bregopt_regularizers.mcp import MCP
 from bregopt_regularizers.nonneg import NonNegative
 from bregopt_regularizers.nuclear import Nuclear
 from bregopt_regularizers.ridge import Ridge
+from bregopt_regularizers.scad import SCAD
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
 from bregopt_regularizers.tv import TV, fuse
@@ -654,6 +661,7 @@ def test_the_orthant_is_refused_where_the_prox_is_not_known(H):
 def test_what_is_listed_as_absolute_depends_on_sizes_only_and_never_falls_as_they_grow():
     rng = np.random.default_rng(0)
     parts = [H for H in ALL.values() if isinstance(H, ABSOLUTE)] + [Zero(), Ridge(0.4), ElasticNet(), L0Ball(2)]
+    parts += [L0(0.3), Lp(0.4), MCP(0.4), SCAD(0.4), Log(0.5), Exp(0.6), CappedL1(0.7)]
     assert {type(H) for H in parts} == set(ABSOLUTE)
     for H in parts:
         for X, step in cases():

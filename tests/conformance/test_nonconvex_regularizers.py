@@ -374,7 +374,7 @@ def test_without_a_modulus_even_a_large_one_does_not_do(H):
 @pytest.mark.parametrize("H", ALL, ids=name)
 def test_the_majoriser_is_convex_touches_at_X_and_lies_above(H):
     rng = np.random.default_rng(7)
-    if not isinstance(H, MCP | SCAD | Log | Exp | CappedL1 | Lp):
+    if not isinstance(H, MCP | SCAD | Log | Exp | CappedL1 | Lp | L1MinusRidge):
         assert H.majorize(rng.standard_normal((4, 3))) is None
         return
     for scale in (1e-2, 1.0, 1e2):

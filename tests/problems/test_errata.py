@@ -7,6 +7,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from bregopt_regularizers.graph import Graph
 from scipy.optimize import brentq
 
 import bregopt as bo
@@ -92,55 +93,19 @@ def test_e2_unequal_weights_need_one_equation_for_both_blocks():
     assert_the_page_says("E2", gaps, 0.0)
 
 
-@attrs.frozen(eq=False)
-class GraphRidge(bo.Regularizer):
-    """``H(X) = (μ/2) Tr(XᵀLX) + (η/2)‖X‖²``."""
-
-    L: np.ndarray
-    mu: float
-    eta: float
-    traits = bo.Trait.CONVEX
-
-    def value(self, X):
-        return 0.5 * self.mu * float(np.vdot(X, self.L @ X)) + 0.5 * self.eta * float(np.vdot(X, X))
-
-    def prox(self, X, step):
-        return np.linalg.solve((1 + step * self.eta) * np.eye(len(X)) + step * self.mu * self.L, X)
-
-
 def test_e3_a_graph_term_inside_h_is_not_solved_by_a_multiple_of_p():
-    P, mu, eta, step = directions(), 0.5, 0.5, 1.0  # λ = 1 and η₁ = η₂: E1 and E2 are silent
+    P, mu, step = directions(), 0.5, 1.0  # λ = 1 and η = 0: E1 and E2 are silent
     path = np.eye(8, k=1) + np.eye(8, k=-1)
     L = np.diag(path.sum(axis=1)) - path
-    share = mu * np.linalg.norm(L)
-    psi = 3 * PSI1 + (b + share) * PSI2
-    printed = decoupled(P, b + share + eta, b + share + eta)
+    share = b + mu * np.linalg.norm(L)
+    psi = 3 * PSI1 + share * PSI2
+    printed = decoupled(P, share, share)
 
-    H = bo.Separable(U=GraphRidge(L, mu, eta), V=bo.make("regularizer", f"ridge({eta})"))
+    H = bo.Separable(U=Graph(L, mu))
     best = bo.bregman_prox(psi, H)(P, step)
     assert is_argmin(best, H, P, step, psi)
     assert_the_page_says("E3", distance(printed, best), 0.0)
-
-    linearised = separable(f"ridge({eta})", f"ridge({eta})")  # L in F: its gradient is part of P already
-    assert distance(printed, bo.bregman_prox(psi, linearised)(P, step)) < 1e-12
-
-
-@attrs.frozen
-class L1MinusRidge(bo.Regularizer):
-    """``H(X) = η₁ Σ|x_ij| − (η₂/2)‖X‖²``."""
-
-    eta1: float
-    eta2: float
-    traits = bo.Trait.SEPARABLE
-
-    def value(self, X):
-        return self.eta1 * float(np.abs(X).sum()) - 0.5 * self.eta2 * float(np.vdot(X, X))
-
-    def prox(self, X, step):
-        return soft(X, step * self.eta1) / (1 - step * self.eta2)
-
-    def split(self):
-        return bo.make("regularizer", f"l1({self.eta1})"), -self.eta2
+    assert distance(printed, bo.bregman_prox(psi, "none")(P, step)) < 1e-12  # L in F: its gradient is part of P
 
 
 def soft(X, threshold):
@@ -155,12 +120,15 @@ def test_e4_the_augmented_kernel_is_the_concave_part_linearised():
     plain = step * gradient - psi.gradient(Y_bar)
     P = step * gradient - augmented.gradient(Y_bar)
 
-    H = bo.Separable(U=L1MinusRidge(eta1, eta2))
+    concave = bo.make("regularizer", f"l1-minus-ridge({eta1}, {eta2})")
+    H = bo.Separable(U=concave)
     best = bo.bregman_prox(augmented, H)(P, step)
     assert is_argmin(best, H, P, step, augmented)
     tilt = bo.Blocks(U=-step * eta2 * Y_bar.U, V=np.zeros_like(Y_bar.V))  # λ times the gradient of −(η₂/2)|U|² at Ū
     linearised = bo.bregman_prox(psi, separable(f"l1({eta1})"))(plain + tilt, step)
     assert distance(linearised, best) < 1e-12
+    majorised = bo.bregman_prox(psi, bo.Separable(U=concave.majorize(Y_bar.U)))(plain, step)
+    assert distance(majorised, best) < 1e-12
 
     def printed(P):
         U = soft(-P.U, step * eta1)

@@ -6,33 +6,10 @@ import numpy as np
 import pytest
 from scipy import io
 
-from bregopt.cli.main import main
 from bregopt.host import loading
 
 GOOD = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
 MTX = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n"
-
-
-@pytest.fixture
-def call(capsys):
-    """Run the command line in this process: (exit code, stdout, stderr)."""
-
-    def run(*args):
-        with pytest.raises(SystemExit) as end:
-            main([str(arg) for arg in args])
-        return (end.value.code, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def fresh_host():
-    """Plugins loaded here are forgotten afterwards."""
-    from bregopt.host.compose import host
-
-    host.cache_clear()
-    yield
-    host.cache_clear()
 
 
 def assert_one_line(outcome, *texts):
@@ -89,7 +66,7 @@ OPTIONS = [
     (["-r", "3"], "from 1 to 2, as M is 2×3. Got 3"),
     (["--rank", "many"], "'many' is not a valid integer. Try 'bregopt solve --help'."),
     (["--rank", "1.5"], "'1.5' is not a valid integer"),
-    (["-U", "l2"], "no regularizer named 'l2'. Did you mean 'l1'?"),
+    (["-U", "l11"], "no regularizer named 'l11'. Did you mean 'l1'?"),
     (["-V", "nonnegative"], "Did you mean 'nonneg'?"),
     (["-U", "l1(0.1"], "The spec 'l1(0.1' cannot be read"),
     (["-U", "0.1"], "cannot be read: expected a name"),
@@ -117,7 +94,7 @@ def test_a_wrong_option_is_one_line_and_exit_code_2(options, reason, call, tmp_p
 
 
 def test_a_misspelt_spec_is_told_before_the_file_is_read(call, tmp_path):
-    assert_one_line(call("solve", tmp_path / "nowhere.npy", "-U", "l2"), "Did you mean 'l1'?")
+    assert_one_line(call("solve", tmp_path / "nowhere.npy", "-U", "l11"), "Did you mean 'l1'?")
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_file_is_read(call, tmp_path):

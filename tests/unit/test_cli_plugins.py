@@ -5,29 +5,6 @@ import json
 import pytest
 
 import bregopt
-from bregopt.cli.main import main
-
-
-@pytest.fixture
-def call(capsys):
-    """Run the command line in this process: (exit code, stdout, stderr)."""
-
-    def run(*args):
-        with pytest.raises(SystemExit) as end:
-            main([str(arg) for arg in args])
-        return (end.value.code, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def fresh_host():
-    """Plugins loaded here are forgotten afterwards."""
-    from bregopt.host.compose import host
-
-    host.cache_clear()
-    yield
-    host.cache_clear()
 
 
 def test_the_tables_name_every_plugin_and_every_part(call):

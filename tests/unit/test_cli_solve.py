@@ -9,7 +9,6 @@ import pytest
 import bregopt
 from bregopt.cli.builtin import mycielskian
 from bregopt.cli.interrupt import Interrupt
-from bregopt.cli.main import main
 from bregopt.cli.stop_options import stop_options
 from bregopt.host.api import DEFAULT_ITERATIONS
 
@@ -39,32 +38,9 @@ def bregopt_register(registry):
 
 
 @pytest.fixture
-def call(capsys, monkeypatch):
-    """Run the command line in this process: (exit code, stdout, stderr)."""
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*args):
-        with pytest.raises(SystemExit) as end:
-            main([str(arg) for arg in args])
-        return (end.value.code, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
 def file(tmp_path):
     np.save(tmp_path / "M.npy", M)
     return tmp_path / "M.npy"
-
-
-@pytest.fixture
-def fresh_host():
-    """Plugins loaded here are forgotten afterwards."""
-    from bregopt.host.compose import host
-
-    host.cache_clear()
-    yield
-    host.cache_clear()
 
 
 def test_the_built_in_matrix_is_the_mycielskian_graph_of_order_9():

@@ -67,8 +67,8 @@ def test_parts_are_made_from_specs_numbers_and_objects():
 @pytest.mark.parametrize(
     ("kind", "spec", "error", "message"),
     [
-        ("regularizer", "l2", UnknownNameError, "Did you mean 'l1'"),
-        ("regularizer", "zzzzzz", UnknownNameError, "Known: elastic-net"),
+        ("regularizer", "l11", UnknownNameError, "Did you mean 'l1'"),
+        ("regularizer", "zzzzzz", UnknownNameError, "Known: ball, box"),
         ("regulariser", "l1", UnknownNameError, "Did you mean 'regularizer'"),
         (
             "regularizer",

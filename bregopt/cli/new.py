@@ -1,0 +1,115 @@
+"""``bregopt new``: a package for a part of one's own, ready to install, to check and to change."""
+
+import os
+import re
+import shlex
+import shutil
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+import click
+
+import bregopt
+from bregopt.cli.templates import kernel, package, problem, regularizer
+from bregopt.errors import DuplicateNameError, FileError, parameter
+
+KINDS = {"regularizer": regularizer, "kernel": kernel, "problem": problem}
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
+VALUES = ("true", "false", "none", "inf")
+"""What a spec reads as a value, not as a name."""
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("name")
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=".",
+    help="Where to write it.  [default: here]",
+)
+def new(kind: str, name: str, folder: Path) -> None:
+    """Write a package for a KIND of your own called NAME: regularizer, kernel or problem.
+
+    The package holds a worked example that passes 'bregopt check'. Replace its formulas by your own.
+
+    \b
+    Example:
+      bregopt new regularizer row-sparse             writes the folder row-sparse
+    """
+    check_name(kind, name)
+    target = folder / name
+    files = contents(kind, name)
+    write(target, files)
+    click.echo("\n  ".join([f"Written to {target}:", *files]))
+    click.echo("\n  ".join(["\nNext:", *commands(kind, name, target)]))
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that cannot be a package, means something else in a spec, or is taken."""
+    if not NAME.fullmatch(name) or name.lower() in VALUES:
+        rule = "letters and digits, in parts joined by hyphens, beginning with a letter, and no value such as 'none'"
+        raise parameter("NAME", "bregopt new", rule, name)
+    owners = [entry.provider for entry in bregopt.catalog(kind) if entry.name == name]
+    owners += [plugin.label for plugin in bregopt.plugins() if plugin.name.lower() == name.lower()]
+    if owners:
+        raise DuplicateNameError(f"The name '{name}' is taken by {owners[0]}. Choose another.")
+
+
+def words(kind: str, name: str) -> dict[str, str]:
+    """What the placeholders of the templates stand for."""
+    return {
+        "kind": kind,
+        "name": name,
+        "module": "bregopt_" + name.lower().replace("-", "_"),
+        "class_name": "".join(part[0].upper() + part[1:] for part in name.split("-")),
+    }
+
+
+def contents(kind: str, name: str) -> dict[str, str]:
+    """The text of every file of the package, by its path."""
+    template, known = KINDS[kind], words(kind, name)
+    known |= {"summary": template.SUMMARY, "usage": Template(template.USAGE).substitute(known)}
+    module = known["module"]
+    texts = {
+        "pyproject.toml": package.PYPROJECT,
+        "README.md": package.README,
+        f"src/{module}/__init__.py": template.CODE,
+        f"tests/test_{module.removeprefix('bregopt_')}.py": package.TEST,
+    }
+    return {path: Template(text).substitute(known) for path, text in texts.items()}
+
+
+def write(target: Path, files: Mapping[str, str]) -> None:
+    """All files or none: written beside their place, then moved there."""
+    if os.path.lexists(target):
+        raise FileError(f"{str(target)!r} exists already. Choose another name or another --dir.")
+    if not target.parent.is_dir():
+        raise FileError(f"The folder {str(target.parent)!r} does not exist. Make it, or choose another --dir.")
+    draft = target.parent / f".bregopt-{uuid.uuid4().hex}"
+    try:
+        for path, text in files.items():
+            (draft / path).parent.mkdir(parents=True, exist_ok=True)
+            (draft / path).write_text(text, encoding="utf-8")
+        os.rename(draft, target)
+    except OSError as error:
+        raise FileError(
+            f"{str(target)!r} cannot be written: {error.strerror or error}. Choose another --dir."
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def commands(kind: str, name: str, target: Path) -> list[str]:
+    """What to do next."""
+    place = shlex.quote(str(target) if target.is_absolute() else f"./{target}")
+    return [
+        f"python -m pip install -e {place}",
+        f"bregopt check {name}",
+        Template(KINDS[kind].TRY).substitute(words(kind, name)),
+        f"python -m pytest {place}",
+    ]

@@ -1,0 +1,106 @@
+"""The instances to check: by the name of a part, from a plugin file, or every example of every plugin."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, final
+
+from attrs import frozen
+
+from bregopt.errors import IncompatibleError, ParameterError, UnknownNameError
+from bregopt.host.compose import build, catalog, examples, host, load_plugin
+from bregopt.host.registry import KINDS, Entry, check_kind, nearest
+from bregopt.testing.kinds import checkable
+
+OF_PROBLEM = {"smooth": "smooth", "block": "block"}
+"""Kinds that are checked within the problems they are part of, and where they stand there."""
+
+
+@final
+@frozen(eq=False)
+class Instance:
+    """A part with its kind and a label, and the code that makes it."""
+
+    kind: str
+    label: str
+    part: Any
+    code: str
+
+
+def every_example() -> list[Instance]:
+    """Every example of every kind that has checks."""
+    return [instance for kind in KINDS for instance in _examples(kind) if checkable(instance.part)]
+
+
+def named(text: str) -> list[Instance]:
+    """The default and the examples of a registered part, given as ``name`` or ``kind:name``."""
+    kind, _, name = text.rpartition(":")
+    if kind:
+        check_kind(kind)
+    entries = [entry for entry in catalog(kind or None) if entry.name == name]
+    if not entries:
+        known = {entry.name for entry in catalog(kind or None)}
+        raise UnknownNameError(f"There is no {kind or 'part'} named '{name}'. {nearest(name, known)}")
+    return _checked(text, [instance for entry in entries for instance in _of_entry(entry)])
+
+
+def in_file(path: str | Path) -> list[Instance]:
+    """What a plugin file registers, made without arguments, and its own examples."""
+    plugin = load_plugin(path)
+    manager = host().manager
+    others = [other for label, other in manager.list_name_plugin() if label != plugin.label]
+    ask = manager.subset_hook_caller("bregopt_examples", others)
+    loading = f"bo.load_plugin({str(path)!r})\n"
+    found = [instance for entry in catalog() if entry.provider == plugin.label for instance in _default(entry, loading)]
+    for kind in KINDS:
+        for answer in ask(kind=kind):
+            found += [Instance(kind, str(label), part, loading + _example(kind, label)) for label, part in answer or ()]
+    return _checked(f"the parts of {path}", found)
+
+
+def _of_entry(entry: Entry) -> Iterator[Instance]:
+    yield from _default(entry)
+    if entry.kind in OF_PROBLEM:
+        for instance in _examples("problem"):
+            own = getattr(instance.part[0], OF_PROBLEM[entry.kind])
+            if inspect.isclass(entry.factory) and isinstance(own, entry.factory):
+                yield instance
+        return
+    for instance in _examples(entry.kind):
+        if re.match(rf"{re.escape(entry.name)}(?![\w-])", instance.label):
+            yield instance
+
+
+def _default(entry: Entry, loading: str = "") -> Iterator[Instance]:
+    """The part made without arguments, where its factory needs none."""
+    try:
+        part = build(entry, (), {})
+    except ParameterError:
+        return
+    yield Instance(entry.kind, entry.name, part, f"{loading}part = bo.make({entry.kind!r}, {entry.name!r})")
+
+
+def _examples(kind: str) -> Iterator[Instance]:
+    for label, part in examples(kind):
+        yield Instance(kind, label, part, _example(kind, label))
+
+
+def _example(kind: str, label: str) -> str:
+    return f"from bregopt.host.compose import examples\npart = dict(examples({kind!r}))[{label!r}]"
+
+
+def _checked(what: str, found: list[Instance]) -> list[Instance]:
+    usable = [instance for instance in found if checkable(instance.part)]
+    if usable:
+        return usable
+    if found:
+        kinds = ", ".join(sorted({instance.kind for instance in found}))
+        raise IncompatibleError(
+            f"There are no checks for {what} ({kinds}): smooth parts and blocks are checked within a problem, "
+            "which the hook bregopt_examples can give, and methods, stop rules and starts have none."
+        )
+    raise IncompatibleError(
+        f"There is no instance of {what} to check: its factory needs arguments, and no plugin gives an example. "
+        "Implement the hook bregopt_examples(kind)."
+    )

@@ -1,0 +1,65 @@
+"""Which checks a part has to stand."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from bregopt.blocks import Blocks
+from bregopt.errors import IncompatibleError
+from bregopt.parts.kernel import Kernel, KernelPolicy
+from bregopt.parts.regularizer import Regularizer, Separable
+from bregopt.problem import Problem
+from bregopt.rules.extrapolation import Extrapolation
+from bregopt.rules.step import StepRule
+from bregopt.testing.draw import Draw
+from bregopt.testing.extrapolation_checks import EXTRAPOLATION
+from bregopt.testing.kernel_checks import KERNEL
+from bregopt.testing.policy_checks import POLICY
+from bregopt.testing.problem_checks import PROBLEM
+from bregopt.testing.regularizer_checks import REGULARIZER
+from bregopt.testing.step_checks import STEP
+
+Check = Callable[[Draw], None]
+
+TABLES: Mapping[type, Mapping[str, Callable[[Any, Draw], None]]] = {
+    Regularizer: REGULARIZER,
+    Kernel: KERNEL,
+    KernelPolicy: POLICY,
+    Extrapolation: EXTRAPOLATION,
+    StepRule: STEP,
+}
+
+
+def checkable(part: Any) -> bool:
+    """Whether there are checks for this part."""
+    return isinstance(part, (*TABLES, Separable, Problem)) or _is_pair(part)
+
+
+def checks_of(part: Any) -> dict[str, Check]:
+    """The checks of a part by name."""
+    if isinstance(part, Separable):
+        named = [(f"{block}: {name}", one) for block, H in part.named.items() for name, one in checks_of(H).items()]
+        return dict(named) or checks_of(part["every block"])
+    if isinstance(part, Problem) or _is_pair(part):
+        pair = (part, part.first_point(None, np.random.default_rng(0))) if isinstance(part, Problem) else part
+        return {name: functools.partial(one, pair) for name, one in PROBLEM.items()}
+    for kind, table in TABLES.items():
+        if isinstance(part, kind):
+            return {name: functools.partial(one, part) for name, one in table.items()}
+    raise IncompatibleError(
+        "There are checks for a Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, Problem or pair "
+        f"(Problem, Blocks). Got {part!r} instead."
+    )
+
+
+def title(part: Any) -> str:
+    """How a report names a part."""
+    return (
+        f"{part[0].name} at {part[1]!r}" if _is_pair(part) else part.name if isinstance(part, Problem) else repr(part)
+    )
+
+
+def _is_pair(part: Any) -> bool:
+    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Problem) and isinstance(part[1], Blocks)

@@ -1,0 +1,18 @@
+"""The checks of a problem at a point, by name: its smooth part, its block, its oracle and its constants."""
+
+from collections.abc import Callable, Mapping
+
+from bregopt.testing import block_checks, oracle_checks, smad_checks, smooth_checks
+from bregopt.testing.draw import Draw
+from bregopt.testing.smooth_checks import Pair
+
+PROBLEM: Mapping[str, Callable[[Pair, Draw], None]] = {
+    "smooth/gradient": smooth_checks.gradient,
+    "smooth/value-consistent": smooth_checks.value_consistent,
+    "block/optimal": block_checks.optimal,
+    "block/bounds": block_checks.bounds,
+    "oracle/equals-plain": oracle_checks.equals_plain,
+    "smad/upper": smad_checks.upper,
+    "smad/lower": smad_checks.lower,
+    "smad/low": smad_checks.low,
+}

@@ -1,0 +1,91 @@
+"""A regularizer that is being checked: the shapes it takes, and its answers."""
+
+import math
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt.blocks import Array
+from bregopt.errors import BregoptError
+from bregopt.parts.regularizer import Regularizer
+from bregopt.testing.code import snippet
+from bregopt.testing.draw import Draw
+from bregopt.testing.signals import fail
+
+SCALES = (1e-3, 3e-2, 1.0, 30.0, 1e3)
+STEPS = (1e-2, 1.0, 10.0)
+TINY_STEP = 1e-12
+"""The step of a proximal map that is to be a projection."""
+
+
+def fits(H: Regularizer, shape: tuple[int, int]) -> bool:
+    """Whether H takes a block of this shape; a refusal is an error of bregopt."""
+    X = np.linspace(0.1, 0.9, math.prod(shape)).reshape(shape)
+    try:
+        H.value(H.prox(X, min(TINY_STEP, 0.5 * H.step_limit)))
+    except BregoptError:
+        return False
+    return True
+
+
+def _own_shape(H: Regularizer) -> tuple[int, int]:
+    small = ((m, n) for n in (3, 2, 1, 4, 5, 6, 8) for m in range(1, 13))
+    for shape in ((4, 3), (3, 2), *small):
+        try:
+            if fits(H, shape):
+                return shape
+        except Exception:
+            continue
+    return 4, 3
+
+
+@final
+@frozen(eq=False)
+class Subject:
+    """``H`` with a shape that it takes; what it raises becomes a failure that shows the call."""
+
+    H: Regularizer
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, H: Regularizer) -> "Subject":
+        return cls(H, _own_shape(H))
+
+    @property
+    def steps(self) -> list[float]:
+        """Steps below the limit."""
+        return sorted({min(step, 0.9 * self.H.step_limit) for step in STEPS})
+
+    def cases(self, draw: Draw, scales: tuple[float, ...] = SCALES) -> Iterator[tuple[Array, float]]:
+        """Gaussian points of every scale with every step."""
+        for scale in scales:
+            for step in self.steps:
+                yield draw.gauss(self.shape, scale), step
+
+    def value(self, X: Array) -> float:
+        try:
+            return float(self.H.value(X))
+        except Exception as error:
+            fail(f"value raised {type(error).__name__}: {error}", snippet("part.value(X)", X=X))
+
+    def prox(self, X: Array, step: float | Array) -> Array:
+        try:
+            Z = np.asarray(self.H.prox(X.copy(), step))  # type: ignore[arg-type]  # an array where H is separable
+        except Exception as error:
+            fail(f"prox raised {type(error).__name__}: {error}", snippet("part.prox(X, step)", X=X, step=step))
+        if Z.shape != X.shape:
+            code = snippet("print(part.prox(X, step).shape)", X=X, step=step)
+            fail(f"prox made a block of shape {Z.shape} from one of shape {X.shape}", code)
+        return Z
+
+    def feasible(self, X: Array) -> Array:
+        """X where H is finite there, else the nearest point where it is."""
+        return X if math.isfinite(self.value(X)) else self.prox(X, min(TINY_STEP, 0.5 * self.H.step_limit))
+
+
+def square(X: Array) -> float:
+    """``‖X‖²`` in double precision."""
+    flat = X.astype(np.float64, copy=False).ravel()
+    return float(flat @ flat)

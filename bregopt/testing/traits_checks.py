@@ -1,0 +1,115 @@
+"""What a regularizer claims by its traits."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bregopt.blocks import Array
+from bregopt.parts.regularizer import Regularizer
+from bregopt.parts.traits import Trait
+from bregopt.testing.bend import midpoint_convex
+from bregopt.testing.code import number, snippet
+from bregopt.testing.draw import Draw
+from bregopt.testing.signals import fail, skip
+from bregopt.testing.subject import Subject, square
+
+
+def alike(one: float, other: float, scale: float = 0.0) -> bool:
+    """Equal but for rounding; infinities equal themselves."""
+    return one == other or abs(one - other) <= 1e-10 * max(abs(one), abs(other), scale)
+
+
+def claims(H: Regularizer, trait: Trait) -> Subject:
+    """The subject, where it claims the trait."""
+    if trait not in H.traits:
+        skip(f"It does not claim {trait.name}.")
+    return Subject.of(H)
+
+
+def convex(H: Regularizer, draw: Draw) -> None:
+    """Midpoint convexity, and a firmly nonexpansive prox."""
+    subject = claims(H, Trait.CONVEX)
+    if H.weak_convexity != 0:
+        fail(f"It claims CONVEX, but its weak_convexity is {H.weak_convexity}", snippet("print(part.weak_convexity)"))
+    midpoint_convex(subject, draw, 0.0)
+    for X, step in subject.cases(draw):
+        Z = subject.prox(X, step)
+        for A in (0.7 * X[::-1], -X, X + 1e-3 * np.roll(X, 1), np.zeros_like(X)):
+            P = subject.prox(A, step)
+            inner, distance = float(np.vdot(P - Z, A - X)), square(P - Z)
+            if inner < distance * (1 - 1e-9) - 1e-12 * (square(X) + square(A)):
+                show = "Z, P = part.prox(X, step), part.prox(A, step)"
+                told = f"step {step:g}: ⟨P − Z, A − X⟩ = {number(inner)} < ‖P − Z‖² = {number(distance)}"
+                code = snippet(show, "print(np.vdot(P - Z, A - X), np.sum((P - Z) ** 2))", X=X, A=A, step=step)
+                fail(f"{told}: no prox of a convex H", code)
+
+
+def homogeneous(H: Regularizer, draw: Draw) -> None:
+    """``H(tX) = t·H(X)`` and ``prox_{ts}(tX) = t·prox_s(X)``."""
+    subject = claims(H, Trait.HOMOGENEOUS)
+    for X, step in subject.cases(draw):
+        Z = subject.prox(X, step)
+        for t in (0.1, 3.0):
+            for point in (Z, X):
+                one, other = subject.value(t * point), t * subject.value(point)
+                if not alike(one, other):
+                    code = snippet("print(part.value(t * X), t * part.value(X))", X=point, t=t)
+                    fail(f"H(tX) = {number(one)}, but t·H(X) = {number(other)} for t = {t:g}", code)
+            if t * step < H.step_limit and np.abs(subject.prox(t * X, t * step) - t * Z).max() > _room(t * X):
+                code = snippet("print(part.prox(t * X, t * step) - t * part.prox(X, step))", X=X, step=step, t=t)
+                fail(f"step {step:g}: prox(tX, t·step) is not t·prox(X, step) for t = {t:g}", code)
+
+
+def separable(H: Regularizer, draw: Draw) -> None:
+    """The value is a sum over entries, no entry of the prox sees another, and each may have its own step."""
+    subject = claims(H, Trait.SEPARABLE)
+    for X, step in subject.cases(draw):
+        Z, P = subject.prox(X, step), subject.prox(-0.3 * X[::-1], step)
+        mask = draw.rng.random(X.shape) < 0.5
+        mixed = subject.value(np.where(mask, Z, P)) + subject.value(np.where(mask, P, Z))
+        whole = subject.value(Z) + subject.value(P)
+        if not alike(mixed, whole):
+            mix = "C, D = np.where(mask, A, B), np.where(mask, B, A)"
+            show = "print(part.value(C) + part.value(D), part.value(A) + part.value(B))"
+            told = f"H is no sum over entries: {number(mixed)} is not {number(whole)}"
+            fail(told, snippet(mix, show, mask=mask, A=Z, B=P))
+        other = subject.prox(np.where(mask, X, -2.0 * X), step)
+        if np.abs((other - Z)[mask]).max(initial=0.0) > _room(X):
+            show = "print((part.prox(np.where(mask, X, -2 * X), step) - part.prox(X, step))[mask])  # not 0"
+            fail(f"step {step:g}: an entry of the prox sees others", snippet(show, mask=mask, X=X, step=step))
+        for steps in _arrays_of_steps(X.shape, step):
+            each = np.broadcast_to(steps, X.shape)
+            wanted = [subject.prox(X, float(each[index]))[index] for index in np.ndindex(X.shape)]
+            if np.abs(subject.prox(X, steps).ravel() - wanted).max() > _room(X):
+                show = f"print(part.prox(X, steps)[0, 0] - part.prox(X, {float(each[0, 0])!r})[0, 0])  # and so on"
+                fail("An array of steps is not taken entry by entry", snippet(show, X=X, steps=steps))
+
+
+def constant_norm(H: Regularizer, draw: Draw) -> None:
+    """H is 0 or ∞, its domain lies on a sphere, and the prox depends on the direction of X only."""
+    subject = claims(H, Trait.CONSTANT_NORM)
+    radius: float | None = None
+    for X, step in subject.cases(draw):
+        Z = subject.prox(X, step)
+        given: dict[str, Any] = {"X": X, "step": step}
+        radius = math.sqrt(square(Z)) if radius is None else radius
+        if not alike(math.sqrt(square(Z)), radius):
+            code = snippet(f"print(np.linalg.norm(part.prox(X, step)))  # elsewhere {radius}", **given)
+            fail(f"step {step:g}: ‖Z‖ = {number(math.sqrt(square(Z)))}, elsewhere {number(radius)}", code)
+        if subject.value(Z) != 0 or subject.value(1.1 * Z) != math.inf:
+            code = snippet("Z = part.prox(X, step)", "print(part.value(Z), part.value(1.1 * Z))  # not 0, inf", **given)
+            fail(f"H is {subject.value(Z)} at the prox and {subject.value(1.1 * Z)} at 1.1 of it", code)
+        if np.abs(subject.prox(3.0 * X, step) - Z).max() > _room(Z):
+            code = snippet("print(part.prox(3 * X, step) - part.prox(X, step))", **given)
+            fail(f"step {step:g}: the prox of 3X is not that of X", code)
+
+
+def _arrays_of_steps(shape: tuple[int, ...], step: float) -> Iterator[Array]:
+    for part in ((shape[0], 1), (shape[1],), shape):
+        yield step * np.linspace(0.1, 1.0, math.prod(part)).reshape(part)
+
+
+def _room(X: Array) -> float:
+    return 1e-9 * float(np.abs(X).max()) + 1e-300

@@ -1,0 +1,185 @@
+"""Planted mistakes in smooth parts, blocks, oracles and constants: each is caught by the check that is there for it."""
+
+import numpy as np
+import pytest
+from attrs import evolve, field, frozen
+from test_kit_catches_mistakes import assert_caught, status
+
+import bregopt as bo
+from bregopt.testing import Status
+from bregopt.testing.kinds import checks_of
+
+RNG = np.random.default_rng(0)
+M = np.maximum(0.0, RNG.standard_normal((5, 4)))
+Y = bo.Blocks(U=RNG.standard_normal((5, 2)), V=RNG.standard_normal((2, 4)))
+
+
+def relu(kernel="tight", M=M):
+    return bo.compose("relu-nmd", M, rank=2, kernel=kernel)
+
+
+RIGHT = (relu(), Y)
+
+
+@frozen(eq=False)
+class Smooth(bo.SmoothPart):
+    """The factorisation loss with other methods."""
+
+    inner: bo.SmoothPart
+    changed: dict = field(factory=dict)
+
+    def value(self, Y, W):
+        return self.changed.get("value", self.inner.value)(Y, W)
+
+    def value_and_gradient(self, Y, W):
+        return self.changed.get("value_and_gradient", self.inner.value_and_gradient)(Y, W)
+
+    def smad(self, kernel, norms, reduced):
+        return self.changed.get("smad", self.inner.smad)(kernel, norms, reduced)
+
+
+@frozen(eq=False)
+class Block(bo.ClosedFormBlock):
+    """The W block with other methods."""
+
+    inner: bo.ClosedFormBlock
+    changed: dict = field(factory=dict)
+
+    def argmin(self, smooth, Y):
+        return self.changed.get("argmin", self.inner.argmin)(smooth, Y)
+
+    def value(self, W):
+        return self.inner.value(W)
+
+    def norms(self, W):
+        return self.changed.get("norms", self.inner.norms)(W)
+
+    def ahead(self, norms, Y, Y_prev):
+        return self.changed.get("ahead", self.inner.ahead)(norms, Y, Y_prev)
+
+
+@frozen(eq=False)
+class Seen(bo.Oracle):
+    """Looks of another oracle, changed."""
+
+    inner: bo.Oracle
+    changed: dict
+
+    def look(self, Y, at=None, *, value_at=False):
+        look = self.inner.look(Y, at, value_at=value_at)
+        return evolve(look, **{name: change(look) for name, change in self.changed.items()})
+
+
+def smooth(problem=RIGHT[0], **changed):
+    return evolve(problem, smooth=Smooth(problem.smooth, changed), oracle=None), Y
+
+
+def block(**changed):
+    return evolve(RIGHT[0], block=Block(RIGHT[0].block, changed), oracle=None), Y
+
+
+def seen(**changed):
+    return evolve(RIGHT[0], oracle=Seen(RIGHT[0].oracle, changed)), Y
+
+
+def only(name, factor):
+    """A gradient with one block scaled."""
+
+    def value_and_gradient(Y, W):
+        value, gradient = RIGHT[0].smooth.value_and_gradient(Y, W)
+        return value, gradient.map(lambda block, X: factor * X if block == name else X)
+
+    return value_and_gradient
+
+
+def times(pair, **factors):
+    """The same promises with some of the constants scaled."""
+    problem = pair[0]
+
+    def smad(kernel, norms, reduced):
+        known = problem.smooth.smad(kernel, norms, reduced)
+        return known and evolve(known, **{name: factor * getattr(known, name) for name, factor in factors.items()})
+
+    return smooth(problem, smad=smad)
+
+
+@frozen
+class Shrunk(bo.KernelPolicy):
+    """``share·(ψ1 + ‖W‖₂ψ2)``, which a smooth part may believe to be the tight kernel."""
+
+    share: float
+
+    def at(self, norms):
+        return self.share * bo.make("kernel", "tight").at(norms)
+
+    def sample(self):
+        return self.share * bo.make("kernel", "tight").sample()
+
+
+def planted(share):
+    """The tight kernel times a share, with a smooth part that claims upper = 1 for it."""
+    problem = evolve(RIGHT[0], kernel=Shrunk(share), prox=None)
+
+    def smad(kernel, norms, reduced):
+        own = kernel.quadratic("U") == share * norms["spectral"]
+        return bo.Smad(1.0) if own and not reduced else None
+
+    return smooth(problem, smad=smad)
+
+
+def reduced_only(share):
+    """The fixed kernel of the reduced function times a share, with the claim upper = 1."""
+    norm = float(np.linalg.norm(M, 2))
+    kernel = share * bo.make("kernel", bo.host.spec.Spec("fixed", (norm,)))
+    problem = evolve(RIGHT[0], kernel=kernel, prox=None)
+    return smooth(problem, smad=lambda kernel, norms, reduced: bo.Smad(1.0) if reduced else None)
+
+
+def shifted(smooth, Y):
+    return RIGHT[0].block.argmin(smooth, Y * 0.97)
+
+
+def too_small(W):
+    return {"spectral": 0.9 * float(np.linalg.norm(np.asarray(W), 2))}
+
+
+def stretched_gradient(look):
+    return look.gradient and look.gradient * 1.001
+
+
+def stale(norms, Y, Y_prev):
+    return norms
+
+
+MISTAKES = {
+    "gradient of V wrong": ("smooth/gradient", RIGHT, smooth(value_and_gradient=only("V", 0.5))),
+    "gradient of U times 1.001": ("smooth/gradient", RIGHT, smooth(value_and_gradient=only("U", 1.001))),
+    "two values": ("smooth/value-consistent", RIGHT, smooth(value=lambda Y, W: 2 * RIGHT[0].smooth.value(Y, W))),
+    "argmin off": ("block/optimal", RIGHT, block(argmin=shifted)),
+    "norms too small": ("block/bounds", RIGHT, block(norms=too_small)),
+    "ahead too small": ("block/bounds", RIGHT, block(ahead=stale)),
+    "value of a look": ("oracle/equals-plain", RIGHT, seen(value=lambda look: 1.001 * look.value)),
+    "gradient of a look": ("oracle/equals-plain", RIGHT, seen(gradient=stretched_gradient)),
+    "norms of a look": ("oracle/equals-plain", RIGHT, seen(norms=lambda look: {**look.norms, "spectral": 0.0})),
+    "metrics of a look": ("oracle/equals-plain", RIGHT, seen(metrics=lambda look: {})),
+    "tight kernel times 0.95": ("smad/upper", planted(1.0), planted(0.95)),
+    "fixed kernel times 0.95": ("smad/upper", reduced_only(1.0), reduced_only(0.95)),
+    "upper times 0.95": ("smad/upper", RIGHT, times(RIGHT, upper=0.95)),
+    "lower times 0.95": ("smad/lower", (relu("fixed"), Y), times((relu("fixed"), Y), lower=0.95)),
+    "low times 0.95": ("smad/low", RIGHT, times(RIGHT, low=0.95)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_a_problem_is_caught_by_its_check(mistake):
+    assert_caught(*MISTAKES[mistake])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tight_kernel_times_095_is_caught_with_every_seed(seed):
+    assert status("smad/upper", planted(0.95), seed).status is Status.FAILED
+
+
+def test_a_problem_alone_is_checked_at_its_start():
+    assert status("block/optimal", relu()).status is Status.PASSED
+    assert list(checks_of(relu())) == list(checks_of(RIGHT))

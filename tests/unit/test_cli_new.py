@@ -1,0 +1,272 @@
+"""``bregopt new``: what it writes is right at once, and what it refuses leaves nothing behind."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import bregopt
+from bregopt.cli.main import main
+from bregopt.cli.new import contents
+
+KINDS = ["regularizer", "kernel", "problem"]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def python(code, folder, executable=sys.executable, options=("-W", "error")):
+    settings = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    command = [str(executable), *options, *(["-c", code] if isinstance(code, str) else code)]
+    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False)
+
+
+@every_kind
+def test_a_package_is_written_and_the_files_are_named(kind, call, tmp_path):
+    code, out, err = call("new", kind, "my-part", "--dir", tmp_path)
+    assert (code, err) == (0, "")
+    files = ["README.md", "pyproject.toml", "src/bregopt_my_part/__init__.py", "tests/test_my_part.py"]
+    written = sorted(str(path.relative_to(tmp_path / "my-part")) for path in tmp_path.rglob("*") if path.is_file())
+    assert written == files
+    assert all(file in out for file in files)
+    assert [path.name for path in tmp_path.iterdir()] == ["my-part"]
+    for path in (tmp_path / "my-part").rglob("*"):
+        if path.is_file():
+            assert "$" not in path.read_text(encoding="utf-8")
+    project = tomllib.loads((tmp_path / "my-part" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["name"] == "bregopt-my-part"
+    assert project["project"]["entry-points"]["bregopt"] == {"my-part": "bregopt_my_part"}
+    assert "bregopt" in project["project"]["dependencies"]
+
+
+def test_the_next_commands_are_told_with_a_path_that_a_shell_understands(call, tmp_path, monkeypatch):
+    (tmp_path / "my plugins").mkdir()
+    monkeypatch.chdir(tmp_path)
+    out = call("new", "regularizer", "row-sparse", "--dir", "my plugins")[1]
+    commands = [shlex.split(line) for line in out.partition("Next:")[2].splitlines() if line]
+    assert commands[0] == ["python", "-m", "pip", "install", "-e", "./my plugins/row-sparse"]
+    assert ["bregopt", "check", "row-sparse"] in commands
+    assert commands[-1] == ["python", "-m", "pytest", "./my plugins/row-sparse"]
+
+
+@every_kind
+@pytest.mark.parametrize("name", ["my-part", "L21", "x", "Array", "any", "lambda", "a-1-b"])
+def test_the_code_compiles_for_every_name_that_is_allowed(kind, name):
+    files = contents(kind, name)
+    for path, text in files.items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
+            assert all(len(line) <= 120 for line in text.splitlines())
+
+
+REFUSED = ["no spaces", "under_score", "1st", "-x", "x-", "a--b", "../up", "", "naïve", "none", "TRUE", "x.y"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_name_that_cannot_be_used_is_refused_and_nothing_is_written(name, call, tmp_path):
+    code, out, err = call("new", "regularizer", "--dir", tmp_path, "--", name)
+    assert (code, out) == (2, "")
+    assert err.startswith("bregopt: error: The 'NAME' parameter of bregopt new must be letters and digits")
+    assert repr(name) in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "owner"),
+    [("regularizer", "l1", "plugin 'regularizers'"), ("problem", "Kernels", "plugin 'kernels'")],
+)
+def test_a_name_that_is_taken_is_refused_with_its_owner(kind, name, owner, call, tmp_path):
+    code, _, err = call("new", kind, name, "--dir", tmp_path)
+    assert code == 2
+    assert f"The name '{name}' is taken by {owner}" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "link"])
+def test_an_existing_target_is_refused_and_stays_as_it_was(what, call, tmp_path):
+    target = tmp_path / "mine"
+    if what == "file":
+        target.write_text("kept")
+    elif what == "folder":
+        target.mkdir()
+    else:
+        target.symlink_to(tmp_path / "nowhere")
+    code, _, err = call("new", "kernel", "mine", "--dir", tmp_path)
+    assert code == 2
+    assert "exists already" in err
+    assert list(tmp_path.iterdir()) == [target]
+    assert what != "file" or target.read_text() == "kept"
+    assert what != "folder" or list(target.iterdir()) == []
+
+
+def test_a_missing_folder_is_refused(call, tmp_path):
+    code, _, err = call("new", "kernel", "mine", "--dir", tmp_path / "nowhere")
+    assert code == 2
+    assert "does not exist" in err
+
+
+def test_what_fails_half_way_leaves_nothing_behind(call, tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bregopt.cli.new.os.rename", refuse)
+    code, _, err = call("new", "kernel", "mine", "--dir", tmp_path)
+    assert code == 2
+    assert "No space left on device" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_that_cannot_be_made_is_refused(call, tmp_path):
+    code, _, err = call("new", "method", "mine", "--dir", tmp_path)
+    assert code == 2
+    assert "'regularizer', 'kernel', 'problem'" in err
+
+
+USES = {
+    "regularizer": """
+        problem = bo.compose("relu-nmd", M, rank=4, U="my-part(0.2)", V="my-part(0.2)", kernel="paper")
+        result = bo.solve(problem, max_iterations=40)
+        """,
+    "kernel": """
+        problem = bo.compose("relu-nmd", M, rank=4, kernel="my-part(b=48)")
+        result = bo.solve(problem, method="aapb(step=monotone)", max_iterations=40)
+        kernel = bo.make("kernel", "my-part(b=0.3)")
+        P = bo.Blocks(x=[-1e6, -3.0, -1e-9, 0.0, 2.0, 1e3])
+        assert (P + kernel.gradient(bo.bregman_prox(kernel, "none")(P, 1.0))).norm() <= 1e-12 * P.norm()
+        try:
+            bo.compose("relu-nmd", M, rank=4, U="l1(0.1)", kernel="my-part")
+        except bo.errors.IncompatibleError as error:
+            assert "No plugin solves" in str(error)
+        else:
+            raise AssertionError("a pair that nobody solves was composed")
+        """,
+    "problem": """
+        truth = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))
+        seen = np.where(rng.random(truth.shape) < 0.5, truth, np.nan)
+        problem = bo.compose("my-part", seen, rank=2)
+        for method in ("apb", "aapb"):
+            assert bo.solve(problem, method=method, max_iterations=40).certificate.guaranteed
+        result = bo.solve(problem, method="aapb(w=Ybar)", max_iterations=200)
+        assert np.linalg.norm(result.W - truth) < 0.1 * np.linalg.norm(truth)
+        assert result.metrics["relative_error"] < 0.1
+        for bad in (dict(M=np.zeros((3, 3)), rank=1), dict(M=seen, rank=31), dict(M=seen, rank=True)):
+            try:
+                bo.compose("my-part", **bad)
+            except ValueError as error:
+                print(type(error).__name__)
+            else:
+                raise AssertionError("wrong input was taken")
+        """,
+}
+
+
+@every_kind
+def test_the_module_loads_as_a_file_and_its_parts_work(kind, call, tmp_path):
+    call("new", kind, "my-part", "--dir", tmp_path)
+    file = tmp_path / "my-part" / "src" / "bregopt_my_part" / "__init__.py"
+    code = f"""
+if True:
+    import numpy as np
+    import bregopt as bo
+    from bregopt.host.compose import examples
+    bo.load_plugin({str(file)!r})
+    rng = np.random.default_rng(0)
+    M = np.maximum(0, rng.standard_normal((20, 15)))
+    if True:{USES[kind]}
+    assert result.certificate.monotone, result.certificate.summary()
+    if {kind!r} != "kernel":
+        assert result.certificate.guaranteed, result.certificate.summary()
+    entry = next(entry for entry in bo.catalog({kind!r}) if entry.name == "my-part")
+    assert entry.summary
+    assert any(label.startswith("my-part") for label, _ in examples({kind!r}))
+    print("done")
+"""
+    done = python(code, tmp_path)
+    assert done.stdout.endswith("done\n"), done.stderr
+    if kind == "problem":
+        assert done.stdout.split()[:3] == ["DataError", "ParameterError", "ParameterError"]
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """An environment of its own that holds the three packages, and sees what is installed here."""
+    home = tmp_path_factory.mktemp("new")
+    venv.create(home / "venv", with_pip=False)
+    target = next((home / "venv" / "lib").glob("python*")) / "site-packages"
+    ours = sysconfig.get_path("purelib")
+    (target / "ours.pth").write_text(f"import site; site.addsitedir({ours!r})\n", encoding="utf-8")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    install += ["--no-build-isolation", "--no-index", "--target", str(target)]
+    for kind in KINDS:
+        with pytest.raises(SystemExit):
+            main(["new", kind, f"own-{kind}", "--dir", str(home)])
+        install.append(str(home / f"own-{kind}"))
+    subprocess.run(install, check=True, capture_output=True, cwd=home)
+    return home
+
+
+@every_kind
+def test_an_installed_package_is_found_and_checked_by_its_name(kind, environment):
+    executable = environment / "venv" / "bin" / "python"
+    code = f"import bregopt as bo; print([e.provider for e in bo.catalog({kind!r}) if e.name == 'own-{kind}'])"
+    listed = python(code, environment, executable)
+    assert listed.stdout.strip() == f"[\"plugin 'own-{kind}' (bregopt-own-{kind} 0.1.0)\"]", listed.stderr
+    checked = python(["-m", "bregopt", "check", f"own-{kind}", "--json"], environment, executable)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    parts = json.loads(checked.stdout)["parts"]
+    assert parts
+    assert all(part["ok"] and part["outcomes"] for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong", "check"),
+    [
+        ("regularizer", "float(step * self.eta)", "float(2 * step * self.eta)", "prox/variational"),
+        ("kernel", "0.5 * z**2 +", "0.4 * z**2 +", "divergence/definition"),
+    ],
+)
+def test_a_mistake_in_the_example_is_found_by_the_kit(kind, right, wrong, check, call, tmp_path):
+    call("new", kind, "my-part", "--dir", tmp_path)
+    file = tmp_path / "my-part" / "src" / "bregopt_my_part" / "__init__.py"
+    text = file.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    file.write_text(text.replace(right, wrong), encoding="utf-8")
+    done = python(["-m", "bregopt", "check", str(file)], tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert check in done.stdout
+
+
+@every_kind
+def test_the_test_of_an_installed_package_passes(kind, environment):
+    quick = ["-k", "not smad"] if kind == "problem" else []  # those take long, and 'bregopt check' runs them above
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *quick, str(environment / f"own-{kind}")]
+    done = python(command, environment, environment / "venv" / "bin" / "python")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+def test_the_readme_of_each_kind_runs(environment):
+    for kind in KINDS:
+        text = (environment / f"own-{kind}" / "README.md").read_text(encoding="utf-8")
+        code = text.partition("```python\n")[2].partition("```")[0]
+        done = python(code, environment, environment / "venv" / "bin" / "python")
+        assert done.returncode == 0, done.stderr
+        assert "never rose" in done.stdout
+
+
+def test_the_documentation_shows_what_is_printed(call, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "write-a-plugin.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert f"```text\n{call('new', 'regularizer', 'row-sparse')[1]}```" in page
+
+
+def test_new_is_listed_in_the_help(call):
+    assert "new" in call("--help")[1]
+    out = call("new", "--help")[1]
+    assert "bregopt new regularizer row-sparse" in out
+    assert bregopt.__version__ == call("--version")[1].split()[-1]
