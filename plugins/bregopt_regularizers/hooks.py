@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from bregopt import Registrar, Regularizer, Zero, hookimpl, make
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
@@ -95,4 +97,7 @@ def bregopt_register(registry: Registrar) -> None:
 
 @hookimpl
 def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
-    return [(spec, make(kind, spec)) for spec in EXAMPLES] if kind == "regularizer" else []
+    if kind != "regularizer":
+        return []
+    triangle = 3.0 * np.eye(3) - np.ones((3, 3))
+    return [*((spec, make(kind, spec)) for spec in EXAMPLES), ("graph(L)", Graph(triangle, mu=0.5))]
