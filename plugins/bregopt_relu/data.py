@@ -52,14 +52,20 @@ class Data:
     def leading(self, rank: int) -> tuple[Array, Array, Array]:
         """The ``rank`` leading singular triplets (U, s, Vᵀ), largest first; small matrices by a full factorisation."""
         if rank > min(self.shape) // 3 or min(self.shape) <= 64:
-            U, s, Vt = np.linalg.svd(self.array(), full_matrices=False)
-            return U[:, :rank], s[:rank], Vt[:rank]
-        from scipy.sparse.linalg import svds
+            return self._factorised(rank)
+        from scipy.sparse.linalg import ArpackError, svds
 
         v0 = np.random.default_rng(0).standard_normal(min(self.shape))
-        U, s, Vt = svds(self.matrix(), k=rank, v0=v0, tol=1e-9)
+        try:
+            U, s, Vt = svds(self.matrix(), k=rank, v0=v0, tol=1e-9)
+        except ArpackError:  # singular values too close to each other for Lanczos
+            return self._factorised(rank)
         order = np.argsort(-s)
         return U[:, order], s[order], Vt[order]
+
+    def _factorised(self, rank: int) -> tuple[Array, Array, Array]:
+        U, s, Vt = np.linalg.svd(self.array(), full_matrices=False)
+        return U[:, :rank], s[:rank], Vt[:rank]
 
     def matrix(self) -> Any:
         """M as a dense array or a scipy CSR array, without a copy."""

@@ -153,6 +153,19 @@ def test_the_tsvd_start_is_the_best_low_rank_matrix_and_balanced(form):
     assert np.linalg.norm(Y.U) == pytest.approx(np.linalg.norm(Y.V))
 
 
+def test_a_lanczos_method_that_does_not_converge_is_replaced_by_a_factorisation(monkeypatch):
+    import scipy.sparse.linalg
+
+    def stuck(*args, **kwargs):
+        raise scipy.sparse.linalg.ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
+
+    monkeypatch.setattr(scipy.sparse.linalg, "svds", stuck)
+    M = np.random.default_rng(0).random((90, 80))
+    data = bo.compose("relu-nmd", scipy.sparse.csr_array(M), rank=5).block.M
+    np.testing.assert_allclose(data.leading(5)[1], np.linalg.svd(M)[1][:5], rtol=1e-10)
+    assert data.spectral == pytest.approx(np.linalg.norm(M, 2), rel=2e-4)
+
+
 def test_a_start_for_another_problem_is_refused():
     plain = bo.Problem(smooth=bo.make("smooth", "factorization"), block=_Given(), kernel=bo.make("kernel", "psi1"))
     with pytest.raises(bo.errors.IncompatibleError, match="'tsvd' is for ReLU-NMD"):
