@@ -107,4 +107,4 @@ def _print(rows: Sequence[tuple["Instance", "Report", float]], brief: bool) -> N
                 click.echo(textwrap.indent(f"{setup}\n{outcome.counterexample}", "    "))
     failed = sum(len(report.failures) for _, report, _ in rows)
     total = sum(len(report.outcomes) for _, report, _ in rows)
-    click.echo(f"{len(rows)} parts, {total} checks, {failed} failed.")
+    click.echo(f"{len(rows)} {'part' if len(rows) == 1 else 'parts'}, {total} checks, {failed} failed.")

@@ -11,7 +11,7 @@ from attrs import frozen
 from bregopt.blocks import Array, Blocks
 from bregopt.parts.kernel import Kernel
 
-ITERATIONS, CALLS = 20, 35
+ITERATIONS, CALLS = 16, 28
 NOISE = 1e-3
 """A ratio with a larger rounding error is not looked at."""
 OUTSIDE = -10.0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from bregopt.parts.kernel import Kernel
-from bregopt.testing import divergence_checks, domain, kernel_convexity, kernel_forms, kernel_gradient
+from bregopt.testing import bregman_prox, divergence_checks, domain, kernel_convexity, kernel_forms, kernel_gradient
 from bregopt.testing.draw import Draw
 
 KERNEL: Mapping[str, Callable[[Kernel, Draw], None]] = {
@@ -19,4 +19,5 @@ KERNEL: Mapping[str, Callable[[Kernel, Draw], None]] = {
     "domain/contains-and-longest": domain.contains_and_longest,
     "arithmetic/sum-and-scale": kernel_forms.arithmetic,
     "kernel/no-write": kernel_forms.no_write,
+    "bregman-prox/minimal": bregman_prox.of_kernel,
 }

@@ -56,9 +56,10 @@ def checks_of(part: Any) -> dict[str, Check]:
 
 def title(part: Any) -> str:
     """How a report names a part."""
-    return (
-        f"{part[0].name} at {part[1]!r}" if _is_pair(part) else part.name if isinstance(part, Problem) else repr(part)
-    )
+    if _is_pair(part):
+        return f"{part[0].name} at {part[1]!r}"
+    shown = part.name if isinstance(part, Problem) else repr(part)
+    return f"{type(part).__name__}()" if " object at 0x" in shown else shown
 
 
 def _is_pair(part: Any) -> bool:

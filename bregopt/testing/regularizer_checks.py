@@ -35,6 +35,6 @@ REGULARIZER: Mapping[str, Callable[[Regularizer, Draw], None]] = {
     "smooth/gradient": smooth_form.gradient,
     "smooth/curvature": smooth_form.curvature,
     "step-limit/respected": prox_variational.step_limit,
-    "bregman-prox/minimal": bregman_prox.minimal,
+    "bregman-prox/minimal": bregman_prox.of_regularizer,
     "engine/descent": descent.descends,
 }

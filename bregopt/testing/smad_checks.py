@@ -129,9 +129,9 @@ def _statements(pair: Pair, draw: Draw, others: bool) -> Iterator[Statement]:
     """F with W of two points and the reduced function against the problem's kernel, and F against others at hand."""
     problem, Y = pair
     F, G = problem.smooth, problem.block
-    for point in (Y, nearby(Y, draw, 3.0)):
+    for point, every in ((Y, 1), (nearby(Y, draw, 3.0), 3)):
         own = "problem.kernel.pick(False).at(norms)"
-        yield Statement(problem, problem.kernel.pick(False), False, G.argmin(F, point), point, own)
+        yield Statement(problem, problem.kernel.pick(False), False, G.argmin(F, point), point, own, every)
     yield Statement(problem, problem.kernel.pick(True), True, None, Y, "problem.kernel.pick(True).at(norms)")
     for label, kernel in examples("kernel") if others else ():
         if isinstance(kernel, Kernel):

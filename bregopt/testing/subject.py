@@ -12,7 +12,7 @@ from bregopt.errors import BregoptError
 from bregopt.parts.regularizer import Regularizer
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
-from bregopt.testing.signals import fail
+from bregopt.testing.signals import CheckFailedError, fail
 
 SCALES = (1e-3, 3e-2, 1.0, 30.0, 1e3)
 STEPS = (1e-2, 1.0, 10.0)
@@ -21,12 +21,19 @@ TINY_STEP = 1e-12
 
 
 def fits(H: Regularizer, shape: tuple[int, int]) -> bool:
-    """Whether H takes a block of this shape; a refusal is an error of bregopt."""
-    X = np.linspace(0.1, 0.9, math.prod(shape)).reshape(shape)
+    """Whether H takes a block of this shape; one that it does not take is refused with an error of bregopt."""
+    X, step = np.linspace(0.1, 0.9, math.prod(shape)).reshape(shape), min(TINY_STEP, 0.5 * H.step_limit)
     try:
-        H.value(H.prox(X, min(TINY_STEP, 0.5 * H.step_limit)))
+        Z = H.prox(X, step)
+        H.value(Z)
+        broken = "" if np.shape(Z) == shape else f"prox made a block of shape {np.shape(Z)}"
     except BregoptError:
         return False
+    except Exception as error:
+        broken = f"prox or value raised {type(error).__name__}: {error}"
+    if broken:
+        told = f"for a block of shape {shape} {broken}; refuse a shape with bregopt.errors.DataError"
+        fail(told, snippet("print(part.value(part.prox(X, step)))", X=X, step=step))
     return True
 
 
@@ -36,7 +43,7 @@ def _own_shape(H: Regularizer) -> tuple[int, int]:
         try:
             if fits(H, shape):
                 return shape
-        except Exception:
+        except CheckFailedError:
             continue
     return 4, 3
 

@@ -50,7 +50,10 @@ def _descended(H: Separable, P: Blocks, step: float, kernel: Radial, rays: Mappi
     def objective(Y: Blocks) -> float:
         return step * H.value(Y) + P.dot(Y) + kernel.value(Y)
 
-    value, curvature = objective(Y), 2.0 * kernel.pull(Y.dot(Y)) + max(float(np.max(r.share)) for r in rays.values())
+    size = max(Y.dot(Y), P.norm() ** (2.0 / 3.0))  # at Y = 0 a kernel without quadratic part is flat
+    value, curvature = objective(Y), 2.0 * kernel.pull(size) + max(float(np.max(r.share)) for r in rays.values())
+    if curvature == 0:
+        return Y
     for _ in range(SWEEPS):
         gradient = kernel.gradient(Y) + P
         Z = H.prox(Y.plus(-1.0 / curvature, gradient), step / curvature)

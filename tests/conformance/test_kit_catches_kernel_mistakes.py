@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 from attrs import evolve, frozen
-from test_kit_catches_mistakes import assert_caught
+from test_kit_catches_mistakes import assert_caught, printed_by, status
 
 import bregopt as bo
+from bregopt.host.compose import host
+from bregopt.testing import Status
 
 
 def square(Y):
@@ -218,6 +220,40 @@ POLICIES = {
 @pytest.mark.parametrize("mistake", KERNELS)
 def test_a_mistake_in_a_kernel_is_caught_by_its_check(mistake):
     assert_caught(*KERNELS[mistake])
+
+
+def resolver(share):
+    """A plugin that solves the quartic kernel for H = 0; right where the share of the radius is 1."""
+
+    def prox(P, step, kernel):
+        n = P.norm()
+        roots = np.roots([kernel.a, 0.0, kernel.b, -n])
+        return P * (-share * roots[np.abs(roots.imag) < 1e-9].real[0] / n)
+
+    class Hooks:
+        @bo.hookimpl
+        def bregopt_resolve_prox(self, kernel, regularizer):
+            return prox if isinstance(kernel, Quartic) and regularizer.is_zero else None
+
+    return Hooks()
+
+
+@pytest.fixture
+def fresh_host():
+    """Plugins loaded here are forgotten afterwards."""
+    host.cache_clear()
+    yield
+    host.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_host")
+@pytest.mark.parametrize(("share", "found"), [(1.0, Status.PASSED), (1.001, Status.FAILED), (0.5, Status.FAILED)])
+def test_a_mistake_in_the_bregman_map_of_a_kernel_is_caught(share, found):
+    assert status("bregman-prox/minimal", RIGHT).status is Status.NOT_APPLICABLE
+    bo.load_plugin(resolver(share))
+    outcome = status("bregman-prox/minimal", RIGHT)
+    assert outcome.status is found
+    assert found is Status.PASSED or printed_by(outcome.counterexample, RIGHT)
 
 
 @pytest.mark.parametrize("mistake", POLICIES)

@@ -93,6 +93,23 @@ def test_a_part_that_raises_fails_with_the_call_that_raised():
         exec(failure.counterexample, {"part": Broken()})
 
 
+def test_a_shape_may_be_refused_but_not_be_met_with_a_crash():
+    class Weighted(Doubled):
+        """Twice the l1 norm with weights for 5×2 blocks only."""
+
+        def __init__(self, error):
+            self.weights, self.error = np.ones((5, 2)), error
+
+        def prox(self, X, step):
+            if X.shape != (5, 2):
+                raise self.error("The block must be 5×2.")
+            return X - np.clip(X, -step, step)
+
+    assert by_name(bo.testing.check(Weighted(bo.errors.DataError)))["prox/variational"].status is Status.PASSED
+    failure = by_name(bo.testing.check(Weighted(IndexError)))["prox/shape-dtype"]
+    assert "refuse a shape with bregopt.errors.DataError" in failure.message
+
+
 def test_a_separable_regularizer_is_checked_block_by_block():
     report = bo.testing.check(bo.Separable(U=bo.make("regularizer", "l1(0.1)"), V=Doubled()))
     assert by_name(report)["U: prox/variational"].status is Status.PASSED
