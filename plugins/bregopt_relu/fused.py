@@ -4,13 +4,12 @@ import math
 from typing import final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from bregopt import Array, Blocks, Look, Oracle
 from bregopt_relu.block import LazyW, ReluBlock
 from bregopt_relu.data import Data
-from bregopt_relu.sweep import Sweep, sweep_for
-from bregopt_relu.threads import one_blas_thread, spread, thread_count
+from bregopt_relu.threads import one_blas_thread
 
 
 @final
@@ -19,103 +18,82 @@ class FusedOracle(Oracle):
     """Looks for ReLU-NMD: 1 product for the value, 3 with the gradient, 1 more for the value at another point."""
 
     block: ReluBlock
-    threads: int = field(factory=thread_count)
 
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         self.block.check(Y)
-        M, elsewhere = self.block.M, value_at and at is not None and at is not Y
-        flat = None if at is None else np.empty_like(at.flat)
         with one_blas_thread():
-            tiles, workers = list(M.tiles()), self._workers()
-            shares = [tiles[len(tiles) * k // workers : len(tiles) * (k + 1) // workers] for k in range(workers)]
-            gradient = None if at is None or flat is None else at.layout.views(flat)
-            passes = spread(lambda share: _over(share, M, sweep_for(M), Y, at, gradient, elsewhere), shares)
-            total = passes[0]
-            for other in passes[1:]:
-                total = total.plus(other)
-            if at is not None and gradient is not None:
-                gradient["V"][...] = total.V
-                if at is not Y:
-                    add_change(gradient, Y, at)
-            norms = self.block.bounds(
-                math.hypot(M.frobenius, math.sqrt(total.below)), math.sqrt(total.residual), Y["U"], Y["V"]
-            )
-        value, scale = 0.5 * total.residual, M.frobenius
+            return self._pass(Y, at, value_at)
+
+    def _pass(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Look:
+        M, U, V = self.block.M, Y["U"], Y["V"]
+        flat = None if at is None else np.zeros_like(at.flat)
+        gradient = None if at is None or flat is None else at.layout.views(flat)
+        elsewhere = value_at and at is not None and at is not Y
+        residual = error = below = distance = 0.0
+
+        size = (M.tile_rows, M.shape[1])
+        room_X, room_S = np.empty(size), np.empty(size)
+        room_B = np.empty(size) if elsewhere else None
+        room_V = np.empty_like(V) if gradient is not None else None
+        for rows in M.tiles():
+            X, S = room_X[: rows.stop - rows.start], room_S[: rows.stop - rows.start]
+            np.matmul(U[rows], V, out=X)
+            B = None if at is None or room_B is None else room_B[: rows.stop - rows.start]
+            if at is not None and B is not None:
+                np.matmul(at["U"][rows], at["V"], out=B)
+                B -= X
+            sums = split(M, rows, X, S)
+            residual, error, below = residual + sums[0], error + sums[1], below + sums[2]
+            if at is not None and gradient is not None and room_V is not None:
+                np.matmul(S, at["V"].T, out=gradient["U"][rows])
+                np.matmul(at["U"][rows].T, S, out=room_V)
+                gradient["V"] += room_V
+            if B is not None:
+                B += S  # X̄ − W = (X̄ − X) + S
+                distance += float(np.vdot(B, B))
+        if at is not None and gradient is not None and at is not Y:
+            add_change(gradient, Y, at)
+
+        value = 0.5 * residual
+        scale = M.frobenius
         return Look(
             Y=Y,
-            W=LazyW(M, Y["U"], Y["V"]),
+            W=LazyW(M, U, V),
             value=value,
             at=at,
             gradient=None if at is None or flat is None else at.like(flat),
-            value_at=0.5 * total.distance if elsewhere else value if at is Y else None,
-            norms=norms,
+            value_at=0.5 * distance if elsewhere else value if at is Y else None,
+            norms=self.block.bounds(math.hypot(scale, math.sqrt(below)), math.sqrt(residual), U, V),
             metrics={
-                "relative_error": math.sqrt(total.error) / scale,
-                "model_residual": math.sqrt(total.residual) / scale,
+                "relative_error": math.sqrt(error) / scale,
+                "model_residual": math.sqrt(residual) / scale,
             },
             products=1.0 if at is None else 4.0 if elsewhere else 3.0,
         )
 
-    def _workers(self) -> int:
-        """As many threads as have a tile, one where the whole is small."""
-        m, n = self.block.M.shape
-        small = m * n < 2**17
-        return 1 if small else max(1, min(self.threads, -(-m // self.block.M.tile_rows)))
 
-
-@final
-@frozen(eq=False)
-class _Total:
-    """What the tiles of one thread add up to."""
-
-    residual: float
-    error: float
-    below: float
-    distance: float
-    V: Array
-
-    def plus(self, other: "_Total") -> "_Total":
-        return _Total(
-            self.residual + other.residual,
-            self.error + other.error,
-            self.below + other.below,
-            self.distance + other.distance,
-            self.V + other.V,
-        )
-
-
-def _over(
-    tiles: list[slice],
-    M: Data,
-    sweep: Sweep,
-    Y: Blocks,
-    at: Blocks | None,
-    gradient: dict[str, Array] | None,
-    elsewhere: bool,
-) -> _Total:
-    """The pass over some tiles; the rows of U's gradient are written in place, V's share is returned."""
-    U, V = Y["U"], Y["V"]
-    room, other = np.empty((M.tile_rows, M.shape[1])), np.empty((M.tile_rows, M.shape[1])) if elsewhere else None
-    share, product = np.zeros_like(V), np.empty_like(V)
-    residual = error = below = distance = 0.0
-    for rows in tiles:
-        X = room[: rows.stop - rows.start]
-        np.matmul(U[rows], V, out=X)
-        B = None
-        if at is not None and other is not None:
-            B = other[: rows.stop - rows.start]
-            np.matmul(at["U"][rows], at["V"], out=B)
-            B -= X
-        sums = sweep(rows, X)
-        residual, error, below = residual + sums[0], error + sums[1], below + sums[2]
-        if B is not None:
-            B += X  # X̄ − W = (X̄ − X) + (X − W)
-            distance += float(np.vdot(B, B))
-        if at is not None and gradient is not None:
-            np.matmul(X, at["V"].T, out=gradient["U"][rows])
-            np.matmul(at["U"][rows].T, X, out=product)
-            share += product
-    return _Total(residual, error, below, distance, share)
+def split(M: Data, rows: slice, X: Array, S: Array) -> tuple[float, float, float]:
+    """S = X − W for a tile, and ‖S‖², ‖M − max(0, X)‖², ‖min(0, X) off the support‖²; X is used up."""
+    if M.dense is not None:
+        tile = M.dense[rows]
+        X -= tile
+        np.maximum(X, 0.0, out=S)
+        np.copyto(S, X, where=tile > 0)
+        X -= S
+        below = float(np.vdot(X, X))
+        np.maximum(S, -tile, out=X)
+        return float(np.vdot(S, S)), float(np.vdot(X, X)), below
+    places, values = M.support(rows)
+    line = X.reshape(-1)
+    x = line[places]
+    line[places] = 0.0
+    np.maximum(X, 0.0, out=S)
+    X -= S
+    above, below = float(np.vdot(S, S)), float(np.vdot(X, X))
+    x -= values
+    S.reshape(-1)[places] = x
+    clipped = np.maximum(x, -values)
+    return above + float(x @ x), above + float(clipped @ clipped), below
 
 
 def add_change(gradient: dict[str, Array], Y: Blocks, at: Blocks) -> None:
