@@ -106,7 +106,7 @@ def assumptions_met(
         "step": (trial is not None and trial.holds) or (longest is not None and plan.step <= longest * (1 + ROUNDING)),
         "extrapolation": _extrapolation_met(plan, Y, rule),
         "convexity": not rule.moves or (modulus is not None and modulus * plan.step <= spare),
-        "proximal map": problem.exact_prox,
+        "proximal map": problem.exact_prox and (modulus is None or modulus * plan.step <= plan.kernel.strong_convexity),
     }
 
 

@@ -55,3 +55,9 @@ def test_the_spectral_maps_use_thin_factorisations(spec):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak <= 12 * X.nbytes, "a square factor would take 2500 times the matrix"
+
+
+def test_a_step_beyond_the_share_that_a_weakly_convex_regularizer_needs_is_reported():
+    problem = bo.compose("relu-nmd", mycielskian(6), rank=4, U="log(5, 0.05)")
+    result = bo.solve(problem, method="apb(step=0.9)", max_iterations=5)
+    assert not result.certificate.assumptions["proximal map"].held
