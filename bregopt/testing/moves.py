@@ -39,13 +39,15 @@ class Recording(Extrapolation):
     rule: Extrapolation
     where: str
     seen: list[Asked] = field(factory=list)
+    delta: float = field(init=False)
+    epsilon: float = field(init=False)
 
-    @property
-    def delta(self) -> float:  # type: ignore[override]
+    @delta.default
+    def _same_delta(self) -> float:
         return self.rule.delta
 
-    @property
-    def epsilon(self) -> float:  # type: ignore[override]
+    @epsilon.default
+    def _same_epsilon(self) -> float:
         return self.rule.epsilon
 
     def begin(self) -> Any:

@@ -22,10 +22,10 @@ def nearby(Y: Blocks, draw: Draw, size: float) -> Blocks:
 def gradient(pair: Pair, draw: Draw) -> None:
     """``∇_Y F(Y, W)`` is the derivative of F in every block, with W fixed."""
     problem, Y = pair
+    W = problem.block.argmin(problem.smooth, Y)
     for point in (Y, nearby(Y, draw, 1.0), nearby(Y, draw, 0.1)):
-        W = problem.block.argmin(problem.smooth, Y)
         _, slope = problem.smooth.value_and_gradient(point, W)
-        wrong = wrong_gradient(lambda X, W=W: problem.smooth.value(X, W), slope, point, draw)  # type: ignore[misc]
+        wrong = wrong_gradient(lambda X: problem.smooth.value(X, W), slope, point, draw)
         if wrong:
             blocks = ", ".join(name for name in Y.names if wrong.D[name].any())
             W_of = "W = problem.block.argmin(F, part[1])"

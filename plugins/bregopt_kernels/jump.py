@@ -1,6 +1,6 @@
 """Where a Euclidean prox jumps, θ may have no exact root: the better side of the jump, settled into a minimum."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -15,11 +15,13 @@ SWEEPS = 200
 
 def settled(H: Separable, P: Blocks, step: float, kernel: Radial, rays: Mapping[str, Ray], theta: float) -> Blocks:
     """The best of the points on both sides of θ, each carried to the minimum of its piece."""
-
-    def objective(Y: Blocks) -> float:
-        return step * H.value(Y) + P.dot(Y) + kernel.value(Y)
-
+    objective = _objective(H, P, step, kernel)
     return min(_candidates(H, P, step, kernel, rays, theta), key=objective)
+
+
+def _objective(H: Separable, P: Blocks, step: float, kernel: Radial) -> Callable[[Blocks], float]:
+    """``λH(Y) + ⟨P, Y⟩ + ψ(Y)``."""
+    return lambda Y: step * H.value(Y) + P.dot(Y) + kernel.value(Y)
 
 
 def _candidates(
@@ -46,10 +48,7 @@ def _on_its_piece(H: Separable, P: Blocks, step: float, kernel: Radial, rays: Ma
 
 def _descended(H: Separable, P: Blocks, step: float, kernel: Radial, rays: Mapping[str, Ray], Y: Blocks) -> Blocks:
     """Proximal gradient steps on ``λH(Y) + ⟨P, Y⟩ + ψ(Y)``, shortened until they descend."""
-
-    def objective(Y: Blocks) -> float:
-        return step * H.value(Y) + P.dot(Y) + kernel.value(Y)
-
+    objective = _objective(H, P, step, kernel)
     size = max(Y.dot(Y), P.norm() ** (2.0 / 3.0))  # at Y = 0 a kernel without quadratic part is flat
     value, curvature = objective(Y), 2.0 * kernel.pull(size) + max(float(np.max(r.share)) for r in rays.values())
     if curvature == 0:

@@ -2,6 +2,8 @@
 
 import math
 
+from bregopt.errors import parameter
+
 
 def power(s: float, p: float) -> float:
     """``‖Y‖^p/p`` from s = ‖Y‖²."""
@@ -35,8 +37,6 @@ def _bernoulli(x: float, q: float) -> float:
 
 def check(p: float) -> float:
     """p, or an error where it is no finite number >= 2."""
-    from bregopt.errors import parameter
-
     if not (isinstance(p, (int, float)) and math.isfinite(p) and p >= 2):
         raise parameter("p", "power", "a finite number >= 2", p)
     return float(p)

@@ -60,7 +60,7 @@ def test_the_handler_is_put_back_whatever_happens():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(ZeroDivisionError), Interrupt().listening():
-        1 / 0  # noqa: B018
+        1 / 0  # noqa: B018  (the error is what is tested)
     assert signal.getsignal(signal.SIGINT) is before
 
 
