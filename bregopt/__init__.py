@@ -16,7 +16,8 @@ from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms, Sum
-from bregopt.parts.oracle import Look, Oracle, PlainOracle
+from bregopt.parts.oracle import Look, Oracle, PlainOracle, Swept, Update
+from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
 from bregopt.parts.smooth import Smad, SmoothPart
@@ -29,7 +30,7 @@ from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 if TYPE_CHECKING:
     from bregopt import testing
     from bregopt.host.api import iterate, solve
-    from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins
+    from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins, resolve_data
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
 
@@ -46,6 +47,7 @@ _HOST = {
     "make": "compose",
     "plugins": "compose",
     "Registrar": "registry",
+    "resolve_data": "compose",
     "solve": "api",
 }
 
@@ -73,6 +75,7 @@ __all__ = [
     "Registrar",
     "Regularizer",
     "Result",
+    "ScalarPenalty",
     "Separable",
     "Smad",
     "SmoothPart",
@@ -84,8 +87,10 @@ __all__ = [
     "StopRule",
     "Subgradient",
     "Sum",
+    "Swept",
     "Trait",
     "Trial",
+    "Update",
     "Verdict",
     "Zero",
     "bregman_prox",
@@ -98,6 +103,7 @@ __all__ = [
     "load_plugin",
     "make",
     "plugins",
+    "resolve_data",
     "solve",
     "testing",
     "validate",

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from bregopt.errors import DataError
 
 Array = NDArray[np.floating[Any]]
+PIECE = 2**15
+"""Entries of a piece of a flat vector: 256 KiB, so that it stays in cache."""
 
 
 @final
@@ -109,7 +111,21 @@ class Blocks:
         return float(self.flat @ self._matching(other))
 
     def norm(self) -> float:
-        return float(np.sqrt(self.flat @ self.flat))
+        """``|Y|``; what is not finite is an answer, not a warning."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.sqrt(self.flat @ self.flat))
+
+    def gap(self, other: "Blocks") -> tuple[float, float]:
+        """``|e|²`` and ``⟨other, e⟩`` for e = self − other, which exists in pieces only."""
+        x, y = self.flat, self._matching(other)
+        room = np.empty(min(x.size, PIECE))
+        square = along = 0.0
+        for start in range(0, x.size, PIECE):
+            there = y[start : start + PIECE]
+            e = np.subtract(x[start : start + PIECE], there, out=room[: there.size])
+            square += float(e @ e)
+            along += float(there @ e)
+        return square, along
 
     def _matching(self, other: "Blocks") -> Array:
         if other.layout is not self.layout and other.layout != self.layout:

@@ -35,5 +35,5 @@ def bregopt_resolve_prox(kernel, regularizer):
 bo.load_plugin(sys.modules[__name__])
 M = np.maximum(0, np.random.default_rng(0).standard_normal((40, 30)))
 for name, kernel in {"auto": "auto", "own": EntryQuartic()}.items():
-    result = bo.solve(bo.compose("relu-nmd", M, rank=6, kernel=kernel), method="aapb(step=monotone)")
+    result = bo.solve(bo.compose("relu-nmd", M, rank=6, kernel=kernel), method="aapb")
     print(f"kernel {name}: objective {result.objective:.2f}\n{result.certificate.summary()}\n")

@@ -33,6 +33,6 @@ class Known(bo.ClosedFormBlock):  # G = 0 if W agrees with M where it is known, 
 kernel = bo.make("kernel", "psi1") + size * bo.make("kernel", "psi2")
 start = bo.Blocks(U=rng.standard_normal((60, 3)), V=rng.standard_normal((3, 50)))
 problem = bo.Problem(smooth=Misfit(), block=Known(), regularizer=bo.make("regularizer", "ridge(0.1)"), kernel=kernel)
-result = bo.solve(problem, method="aapb(w=Ybar)", start=start, max_iterations=300)
+result = bo.solve(problem, method="aapb", start=start, max_iterations=300)
 print(f"error on the hidden entries {np.linalg.norm((result.W - M)[~known]) / np.linalg.norm(M[~known]):.2%}")
 print(result.certificate.summary())

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import bregopt
+from bregopt.cli.bench import bench
 from bregopt.cli.check import check
 from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
@@ -40,6 +41,7 @@ commands.add_command(solve)
 commands.add_command(plugins)
 commands.add_command(check)
 commands.add_command(new)
+commands.add_command(bench)
 
 
 def main(args: Sequence[str] | None = None) -> None:

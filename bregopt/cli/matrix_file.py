@@ -10,6 +10,8 @@ from bregopt.cli.text_file import read_text
 from bregopt.errors import BregoptError, DataError, FileError
 
 NPZ_NAMES = ("M", "X", "data")
+LARGE = 2**30
+"""Bytes from which on an .npy file is read by rows, as the run goes on, instead of being loaded."""
 
 
 def read_matrix(path: Path) -> Any:
@@ -61,6 +63,8 @@ def _real(matrix: Any, path: Path) -> Any:
 def _read_npy(path: Path) -> Any:
     import numpy as np
 
+    if path.stat().st_size >= LARGE:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
     with path.open("rb") as handle:
         return np.lib.format.read_array(handle, allow_pickle=False)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import bregopt
 from bregopt.cli.builtin import NAME, mycielskian
+from bregopt.cli.cluster import cluster
 from bregopt.cli.interrupt import Interrupt
 from bregopt.cli.matrix_file import read_matrix
 from bregopt.cli.progress import Bar, terminal
@@ -30,6 +31,8 @@ def perform(
     max_iterations: int | None,
     max_seconds: float | None,
     tolerance: float | None,
+    dask: str | None,
+    dashboard: bool,
     progress: bool,
 ) -> Run:
     """Read, compose, solve; every spec is read before the data, so that a misspelt one costs no time."""
@@ -39,15 +42,16 @@ def perform(
     algorithm = bregopt.make("method", method)
     first = None if start is None else bregopt.make("start", start)
 
-    M = mycielskian() if file is None else read_matrix(file)
-    rank = min(DEFAULT_RANK, *M.shape) if rank is None else rank
-    problem = bregopt.compose("relu-nmd", M, rank=rank, kernel=kernel, **parts)
+    with cluster(dask, dashboard) as placed:
+        M = mycielskian() if file is None else read_matrix(file)
+        rank = min(DEFAULT_RANK, *M.shape) if rank is None else rank
+        problem = bregopt.compose("relu-nmd", placed(M), rank=rank, kernel=kernel, **parts)
 
-    console = terminal() if progress else None
-    bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
-    with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None):
-        observers = [bar] if bar else []
-        result = bregopt.solve(problem, method=algorithm, start=first, seed=seed, observers=observers, **limits)
+        console = terminal() if progress else None
+        bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
+        with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None):
+            observers = [bar] if bar else []
+            result = bregopt.solve(problem, method=algorithm, start=first, seed=seed, observers=observers, **limits)
     asked = Asked(
         matrix=NAME if file is None else file.name,
         shape=M.shape,

@@ -11,13 +11,13 @@ import click
 import bregopt
 from bregopt.rules.stopping import Status
 
-EXIT_CODES = {Status.NOT_FINITE: 1, Status.INTERRUPTED: 130}
+EXIT_CODES = {Status.NOT_FINITE: 1, Status.DIVERGED: 1, Status.INTERRUPTED: 130}
 PATH = click.Path(path_type=Path)
 
 
 @click.command(
     short_help="Decompose the matrix in a file, or a built-in one.",
-    epilog="Exit codes: 0 the run ended by a rule, 1 it met nan or inf, 2 wrong input, 130 Ctrl-C.",
+    epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C.",
 )
 @click.argument("file", required=False, type=PATH)
 @click.option(
@@ -26,7 +26,7 @@ PATH = click.Path(path_type=Path)
 @click.option("-U", "U", metavar="SPEC", default="none", show_default=True, help="H on U, as in 'l1(0.01)'.")
 @click.option("-V", "V", metavar="SPEC", default="none", show_default=True, help="H on V, as in 'nonneg'.")
 @click.option("--kernel", metavar="SPEC", default="auto", show_default=True, help="auto, paper, tight or fixed.")
-@click.option("--method", metavar="SPEC", default="aapb", show_default=True, help="As in 'aapb(beta=0.6, step=1)'.")
+@click.option("--method", metavar="SPEC", default="auto", show_default=True, help="As in 'aapb(beta=0.6, step=1)'.")
 @click.option("--start", metavar="SPEC", help="First factors, scaled-random or tsvd.  [default: scaled-random]")
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="For a random start."
@@ -40,6 +40,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--plugin", metavar="PY", type=PATH, multiple=True, help="Load this Python file as a plugin. Repeat for more."
 )
+@click.option("--dask", metavar="ADDRESS", help="Run on a dask cluster: tcp://host:port, or 'local' to start one here.")
 @click.option("--out", metavar="DIR", type=PATH, help="Write factors.npz, history.csv and run.json there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -78,7 +79,8 @@ def solve(
         check_folder(out)
     for path in plugin:
         bregopt.load_plugin(path)
-    run = perform(file, progress=not (quiet or as_json or no_progress), **options)
+    silent = quiet or as_json
+    run = perform(file, dashboard=not silent, progress=not (silent or no_progress), **options)
     try:
         if out is not None:
             write_run(out, run, context.params)

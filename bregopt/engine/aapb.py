@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from bregopt import validate
 from bregopt.blocks import Blocks
@@ -14,16 +15,20 @@ from bregopt.engine.plan import (
     Past,
     Plan,
     assumptions_met,
+    beta_test,
     doors,
     fall,
-    gradient_of,
     limit,
+    lower_gap,
     proximal_step,
+    residual,
+    shorter_beta,
     upper_test,
 )
 from bregopt.engine.state import State
 from bregopt.errors import OverflowedError
-from bregopt.parts.oracle import Look
+from bregopt.parts.kernel import KernelPolicy
+from bregopt.parts.oracle import Look, gradient_of
 from bregopt.problem import Problem
 from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
 from bregopt.rules.step import StepRule, Trial
@@ -38,19 +43,23 @@ class AAPB(Method):
         Ȳ^k     = Y^k + β_k (Y^k − Y^{k−1})
         Y^{k+1} = argmin_Y  H(Y) + ⟨∇F(Ȳ^k, W^{k+1}), Y − Ȳ^k⟩ + D_ψ(Y, Ȳ^k)/λ_k
 
-    State k holds Y^k with the plan of its step, so the one look of an iteration also shows Φ(Y^k, W(Y^k)).
+    With ``guard`` a step that would raise Φ is taken again with β_k = 0, and the β rule begins anew. State k holds Y^k
+    with the plan of its step, so the one look of an iteration also shows Φ(Y^k, W(Y^k)).
     """
 
     beta: Extrapolation = field(validator=validate.instance_of(Extrapolation, "an extrapolation rule"))
     step: StepRule = field(validator=validate.instance_of(StepRule, "a step rule"))
     w: str = field(default="Y", validator=validate.one_of("Y", "Ybar"))
+    guard: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
+    kernel: KernelPolicy | None = None
+    """in place of the problem's own"""
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         look = self._look(problem, Y, Y)
-        kernel = problem.kernel.pick(self.reduced).at(look.norms)
-        rest = Past(Y, Y, look, kernel, step=1.0, divergence=0.0, memory=self.beta.begin())
-        plan = self._plan(problem, 0, Y, rest, carried=None, known=look)
         objective = look.value + problem.regularizer.value(Y)
+        kernel = self._policy(problem).at(look.norms)
+        rest = Past(Y, Y, look, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=objective)
+        plan = self._plan(problem, 0, Y, rest, carried=None, known=look)
         return State(
             iteration=0,
             Y=Y,
@@ -58,18 +67,20 @@ class AAPB(Method):
             metrics=look.metrics,
             lyapunov=objective,
             scale=abs(objective),
+            rounding=look.rounding,
             inner=plan,
         )
 
     def advance(self, problem: Problem, state: State) -> State:
         plan, Y, carried, seen, trial = self._accepted_step(problem, state)
-        D = plan.kernel.divergence(state.Y, Y)
-        past = Past(state.Y, plan.Y_bar, plan.look, plan.kernel, plan.step, D, plan.memory)
-        ahead = self._plan(problem, state.iteration + 1, Y, past, carried)
+        D, H = plan.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
+        rise = seen.value + H - state.objective if seen else state.objective - plan.past.objective
+        made = plan.look, plan.kernel, plan.step, D, plan.memory
+        past = Past(state.Y, plan.Y_bar, *made, objective=state.objective, rise=rise)
+        ahead = self._plan(problem, state.iteration + 1, Y, past, carried, seen=seen)
         seen = ahead.look if ahead.look.Y is Y else seen or doors(problem)[0].look(Y)
 
-        H = problem.regularizer.value(Y)
-        lag = self.beta.delta * D / plan.step if self.beta.moves else 0.0
+        lag = self.beta.delta * D / plan.step if self.beta.moves and not self.guard else 0.0
         return State(
             iteration=state.iteration + 1,
             Y=Y,
@@ -77,29 +88,44 @@ class AAPB(Method):
             metrics=seen.metrics,
             lyapunov=seen.value + H + lag,
             scale=abs(seen.value) + abs(H) + lag,
+            rounding=seen.rounding,
             step=plan.step,
             beta=plan.beta,
             divergence=D,
-            stationarity=fall(plan, Y).norm(),
-            assumptions=assumptions_met(problem, plan, state.Y, self.beta, trial),
+            stationarity=residual(plan, Y),
+            assumptions=assumptions_met(problem, plan, state.Y, self.beta, trial, self.guard),
             inner=ahead,
         )
 
     def _accepted_step(self, problem: Problem, state: State) -> tuple[Plan, Blocks, float, Look | None, Trial | None]:
-        """Y^{k+1} and the step to carry on with; a step that the rule refuses is planned again, shorter."""
-        plan: Plan = state.inner
-        while self.step.tests:
+        """Y^{k+1} and the step to carry on with; a step that is refused is planned again, shorter or without β."""
+        plan, k = state.inner, state.iteration
+        while self._looks_first:
+            accepted, carried, trial = True, plan.step, None
             try:
                 Y = proximal_step(problem, plan)
                 seen = doors(problem)[0].look(Y)
-                trial = upper_test(plan, Y, seen)
-            except OverflowedError:  # a step that leaves the finite numbers is too long
+                trial = upper_test(plan, Y, seen) if self.step.tests else None
+            except OverflowedError:  # a step that leaves the finite numbers is too long, unless none is short enough
                 trial = Trial(plan.step, D_F=math.inf, D_psi=1.0, noise=0.0)
-            accepted, carried = self.step.judge(trial)
-            if accepted:
+                if not self.step.tests or self.step.judge(trial)[0]:
+                    raise
+            if trial is not None:
+                accepted, carried = self.step.judge(trial)
+            if not accepted:
+                plan = self._plan(
+                    problem, state.iteration, state.Y, plan.past, carried, known=plan.look, seen=plan.seen
+                )
+            elif self.guard and plan.beta > 0 and self._rises(problem, state, Y, seen):
+                past = evolve(plan.past, memory=self.beta.begin())
+                plan = self._plan(problem, k, state.Y, past, carried, still=True)
+            else:
                 return plan, Y, carried, seen, trial
-            plan = self._plan(problem, state.iteration, state.Y, plan.past, carried, known=plan.look)
         return plan, proximal_step(problem, plan), plan.step, None, None
+
+    def _rises(self, problem: Problem, state: State, Y: Blocks, seen: Look) -> bool:
+        objective = seen.value + problem.regularizer.value(Y)
+        return not objective <= state.objective + seen.rounding * abs(state.objective)
 
     def _plan(
         self,
@@ -109,38 +135,51 @@ class AAPB(Method):
         past: Past,
         carried: float | None,
         known: Look | None = None,
+        seen: Look | None = None,
+        still: bool = False,
     ) -> Plan:
-        """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}); a ``known`` look is used again if it fits."""
-        policy, D = problem.kernel.pick(self.reduced), Y - past.Y_prev
+        """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}).
+
+        A ``known`` look is used again if it fits; ``seen`` is a look at the value of Y; ``still`` sets β_k = 0.
+        """
+        policy, D = self._policy(problem), Y - past.Y_prev
         steady = self.w == "Y" or policy.sample() is policy
 
+        @cache
         def outlook(beta: float) -> Outlook:
             place = Y if steady or beta == 0 else Y.plus(beta, D)
             norms = problem.block.ahead(past.look.norms, place, past.look.Y)
             kernel = policy.at(norms)
             return Outlook(kernel, problem.smooth.constants(kernel, norms, self.reduced))
 
-        now = outlook(0.0)
-        step = self.step.propose(carried, limit(now.smad))
+        step = self.step.propose(carried, limit(outlook(0.0).smad) if self.step.needs_limit(carried) else None)
         beta, memory = 0.0, past.memory
         if past.divergence > 0:
-            longest = now.kernel.longest(Y, D)
-            ahead = (lambda beta: now) if steady else outlook
-            beta, memory = self.beta.choose(
-                Move(k, Y, D, step, past.step, past.kernel, past.divergence, longest, ahead, steady),
-                past.memory,
-            )
-        Y_bar = Y if beta == 0 else Y.plus(beta, D)
-        look = self._look(problem, Y, Y_bar, known)
-        kernel = policy.at(look.norms)
-        smad = problem.smooth.constants(kernel, look.norms, look.reduced)
-        return Plan(past, step, beta, Y_bar, look, kernel, smad, memory)
+            longest = policy.sample().longest(Y, D)
+            ahead = (lambda beta: outlook(0.0)) if steady else outlook
+            before = past.step, past.kernel, past.divergence
+            move = Move(k, Y, D, step, *before, longest, ahead, steady, past.Y_bar, past.rise)
+            beta, memory = self.beta.choose(move, past.memory)
+        beta = 0.0 if still else beta
+        while True:
+            Y_bar = Y if beta == 0 else Y.plus(beta, D)
+            look = self._look(problem, Y, Y_bar, known)
+            kernel = policy.at(look.norms)
+            smad = problem.smooth.constants(kernel, look.norms, look.reduced)
+            gap = lower_gap(Y, look, seen) if self.beta.exact and beta > 0 else None
+            plan = Plan(past, step, beta, Y_bar, look, kernel, kernel.gradient(Y_bar), smad, memory, gap, seen)
+            if gap is None or beta_test(plan, Y, self.beta):
+                return plan
+            beta = shorter_beta(plan, Y, self.beta)
 
     def _look(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Look | None = None) -> Look:
         if known is not None and known.at is not None and np.array_equal(known.at.flat, Y_bar.flat):
             return known
         place = Y_bar if self.w == "Ybar" else Y
-        return doors(problem)[0].look(place, at=Y_bar, value_at=self.step.tests)
+        return doors(problem)[0].look(place, at=Y_bar, value_at=self.step.tests or self.beta.exact)
+
+    def _policy(self, problem: Problem) -> KernelPolicy:
+        return (self.kernel or problem.kernel).pick(self.reduced)
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
         """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
@@ -157,14 +196,19 @@ class AAPB(Method):
         return self.w == "Ybar" or not self.beta.moves
 
     @property
+    def _looks_first(self) -> bool:
+        """Whether Φ(Y^{k+1}) is looked at before the step is taken for good."""
+        return self.step.tests or self.guard or (self.beta.exact and self.w == "Ybar")
+
+    @property
     def lyapunov(self) -> str:
-        return "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)" if self.beta.moves else "Φ(Y^k)"
+        return "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)" if self.beta.moves and not self.guard else "Φ(Y^k)"
 
     @property
     def assumptions(self) -> Mapping[str, str]:
         return {
             "step": "λ ≤ 1/L, or the upper test seen to hold",
-            "extrapolation": "the β test (Assumption 2, for a kernel and a step that may change)",
-            "convexity": "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0",
+            "extrapolation": "the β test (Assumption 2, for a kernel and a step that may change), or the guard",
+            "convexity": "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0 or guarded",
             "proximal map": "the Bregman proximal map of this kernel and H is known to be a global minimiser",
         }

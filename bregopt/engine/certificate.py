@@ -6,7 +6,6 @@ from typing import final
 from attrs import frozen
 
 from bregopt.engine.method import Method, Subgradient
-from bregopt.engine.plan import ROUNDING
 from bregopt.engine.state import State
 
 
@@ -102,7 +101,7 @@ class Witness:
             return
         if self._first_residual is None:
             self._first_residual = state.stationarity
-        if not state.lyapunov - last.lyapunov <= ROUNDING * max(state.scale, last.scale):
+        if not state.lyapunov - last.lyapunov <= state.rounding * max(state.scale, last.scale):
             self._rises.append(state.iteration)
         for name, met in state.assumptions.items():
             if not met:

@@ -11,7 +11,7 @@ from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.plan import doors
 from bregopt.engine.state import Counts, State
 from bregopt.parts.kernel import Kernel
-from bregopt.parts.oracle import Look, Oracle
+from bregopt.parts.oracle import Look, Oracle, Swept, Update
 from bregopt.parts.prox import BregmanProx
 from bregopt.problem import Problem
 
@@ -27,13 +27,24 @@ class Meter(Oracle):
 
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         look = self.oracle.look(Y, at, value_at=value_at)
+        self._count(look, gradients=0 if at is None else 1)
+        return look
+
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+        swept = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        self._count(swept.look, gradients=1)
+        return swept
+
+    def charge(self, products: float) -> None:
+        self.counts = evolve(self.counts, products=self.counts.products + products)
+
+    def _count(self, look: Look, gradients: int) -> None:
         self.counts = evolve(
             self.counts,
             products=self.counts.products + look.products,
             looks=self.counts.looks + 1,
-            gradients=self.counts.gradients + (at is not None),
+            gradients=self.counts.gradients + gradients,
         )
-        return look
 
     def prox(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
         self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
@@ -45,6 +56,7 @@ class Iteration(Iterator[State]):
     """States 0, 1, 2, … of a method on a problem; stop by leaving the loop."""
 
     def __init__(self, problem: Problem, method: Method, Y: Blocks) -> None:
+        method.check(problem)
         self._meter = Meter(*doors(problem))
         self._problem = problem.seen_through(self._meter, self._meter.prox)
         self._method = method
@@ -52,7 +64,8 @@ class Iteration(Iterator[State]):
         self._state: State | None = None
 
     def __next__(self) -> State:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is reported, not warned of
+        quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
+        with quiet, self._meter.oracle.working():
             if self._state is None:
                 state = self._method.start(self._problem, self._Y)
             else:

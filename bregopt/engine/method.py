@@ -42,6 +42,14 @@ class Method(ABC):
         """The statement of each assumption of the theorem by name; states say whether it was met."""
         return {}
 
+    def settle(self, problem: Problem, Y: Blocks) -> tuple["Method", tuple[str, ...]]:
+        """The method to run on this problem from Y, and what is to be said of it: itself, but for one that picks."""
+        return self, ()
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that the method cannot solve, with an error that says what it can."""
+        return
+
     @abstractmethod
     def start(self, problem: Problem, Y: Blocks) -> State:
         """State 0 at Y."""

@@ -12,19 +12,29 @@ from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
 from bregopt.engine.observer import Observer
+from bregopt.engine.plan import doors
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.errors import DataError, OverflowedError
 from bregopt.problem import Problem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
+EXCESS, PATIENCE = 1e3, 10
+"""An objective above that many times its first value, for that many iterations, is taken for divergence."""
 TINY_STEP = 1e-12
 """The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
 
 def run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: Sequence[Observer] = ()) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved."""
+    with doors(problem)[0].working():
+        return _run(problem, method, Y, stop, observers)
+
+
+def _run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: Sequence[Observer]) -> Result:
     Y, notes = feasible(problem, Y)
+    method, said = method.settle(problem, Y)
+    notes = said + notes
     recorder, witness = Recorder(), Witness(method)
     iteration = Iteration(problem, method, Y)
     begin = time.perf_counter()
@@ -39,14 +49,15 @@ def run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: 
             observer.see(state)
         if state.objective < best.objective:
             best = state
-        verdict = _overflow(state) or stop.judge(_progress(iteration, state, seconds, recorder))
+        verdict = _overflow(state) or _divergence(recorder)
+        verdict = verdict or stop.judge(_progress(iteration, state, seconds, recorder))
         if verdict is None:
             try:
                 state = next(iteration)
             except OverflowedError as error:
                 verdict = Verdict(Status.NOT_FINITE, f"After iteration {state.iteration}: {error}")
 
-    end = best if verdict.status in (Status.NOT_FINITE, Status.INTERRUPTED) else state
+    end = best if verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED) else state
     if not end.exact:
         look = iteration.look(end.Y)
         objective = look.value + problem.regularizer.value(end.Y)
@@ -77,6 +88,7 @@ def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
     """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
+    problem.block.check(Y)
     notes: tuple[str, ...] = ()
     if not math.isfinite(problem.regularizer.value(Y)):
         Y, notes = (
@@ -93,6 +105,16 @@ def _overflow(state: State) -> Verdict | None:
     if math.isfinite(state.objective) and math.isfinite(state.Y.norm()):
         return None
     return Verdict(Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}.")
+
+
+def _divergence(recorder: Recorder) -> Verdict | None:
+    """Ten iterations in a row above a thousand times the objective at the start."""
+    objectives = recorder.columns["objective"]
+    bound = EXCESS * abs(objectives[0])
+    if len(objectives) <= PATIENCE or not bound or min(objectives[-PATIENCE:]) <= bound:
+        return None
+    told = f"For {PATIENCE} iterations the objective has been above {EXCESS:g} times its first value"
+    return Verdict(Status.DIVERGED, f"{told}; it is {objectives[-1]:.3g}.")
 
 
 def _progress(iteration: Iteration, state: State, seconds: float, recorder: Recorder) -> Progress:

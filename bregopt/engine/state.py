@@ -6,6 +6,7 @@ from typing import Any, final
 from attrs import field, frozen
 
 from bregopt.blocks import Blocks
+from bregopt.parts.oracle import ROUNDING
 
 
 @final
@@ -33,7 +34,9 @@ class State:
     lyapunov: float
     """the value of the method's Lyapunov function"""
     scale: float
-    """the sum of the absolute terms of ``lyapunov``: rises below 1e-12 of it are rounding"""
+    """the sum of the absolute terms of ``lyapunov``"""
+    rounding: float = ROUNDING
+    """rises below that part of ``scale`` are rounding"""
     step: float | None = None
     """λ of the step that made Y^k; ``None`` at the start"""
     beta: float | None = None

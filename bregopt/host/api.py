@@ -9,6 +9,7 @@ import numpy as np
 from bregopt.blocks import Blocks
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.observer import Calling, Observer
+from bregopt.engine.plan import doors
 from bregopt.engine.result import Result
 from bregopt.engine.solve import feasible, run
 from bregopt.engine.state import State
@@ -24,7 +25,7 @@ DEFAULT_ITERATIONS = 1000
 def solve(
     problem: Problem,
     *,
-    method: Any = "aapb",
+    method: Any = "auto",
     start: Blocks | Start | str | None = None,
     seed: int | np.random.Generator = 0,
     stop: StopRule | str | None = None,
@@ -67,14 +68,16 @@ def solve(
 def iterate(
     problem: Problem,
     *,
-    method: Any = "aapb",
+    method: Any = "auto",
     start: Blocks | Start | str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Iteration:
     """The states of a run, one at a time and without end: leave the loop to stop."""
     problem = resolve(problem)
-    Y, _ = feasible(problem, _start(problem, start, seed))
-    return Iteration(problem, make("method", method), Y)
+    with doors(problem)[0].working():
+        Y, _ = feasible(problem, _start(problem, start, seed))
+        chosen, _ = make("method", method).settle(problem, Y)
+    return Iteration(problem, chosen, Y)
 
 
 def _start(problem: Problem, start: Blocks | Start | str | None, seed: int | np.random.Generator) -> Blocks:

@@ -135,6 +135,12 @@ def resolve_oracle(problem: Problem) -> Oracle:
     return cast(Oracle, oracle) if oracle else PlainOracle(problem.smooth, problem.block, problem.metrics)
 
 
+def resolve_data(data: Any) -> Any:
+    """The data of a problem, or what the first plugin that knows them puts in their place."""
+    found = _loaded().manager.hook.bregopt_resolve_data(data=data)
+    return data if found is None else found
+
+
 def examples(kind: str) -> list[tuple[str, Any]]:
     """Every plugin's small instances of a kind, with their labels."""
     check_kind(kind)

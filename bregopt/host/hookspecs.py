@@ -35,6 +35,11 @@ def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle
     """A special oracle for this pair, or ``None``; the first answer wins, else the plain oracle is taken."""
 
 
+@hookspec(firstresult=True)
+def bregopt_resolve_data(data: Any) -> Any:
+    """What a problem is to read in place of these data, such as a matrix on a cluster, or ``None``; the first wins."""
+
+
 @hookspec
 def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]] | None:
     """Small instances of the parts of this kind, each with a label: what the conformance kit and the catalogue use.

@@ -11,6 +11,10 @@ from bregopt.parts.smooth import SmoothPart
 class ClosedFormBlock(ABC):
     """``W(Y) = argmin_W F(Y, W) + G(W)``; W may be any object."""
 
+    def check(self, Y: Blocks) -> None:
+        """Refuse a Y that does not fit, with an error that says what would."""
+        return
+
     @abstractmethod
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> Any: ...
 
@@ -21,6 +25,10 @@ class ClosedFormBlock(ABC):
     def norms(self, W: Any) -> Norms:
         """Upper bounds known about W, for kernels that depend on it."""
         return {}
+
+    def density(self) -> float | None:
+        """The share of W that data fix, where that is known."""
+        return None
 
     def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """Bounds that hold for W(Y), given those of W(Y_prev), without computing W(Y)."""

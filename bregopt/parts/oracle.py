@@ -2,16 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from bregopt.blocks import Blocks
+from bregopt.blocks import Array, Blocks
+from bregopt.errors import IncompatibleError
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Norms
 from bregopt.parts.smooth import SmoothPart
 
+ROUNDING = 1e-12
+"""Relative size below which a difference of two float64 values of Φ says nothing."""
 Metric = Callable[[Blocks, Any], float]
+Update = Callable[[slice, Array], Array]
+"""``(rows, gradient on these rows) -> the new rows`` of the first block."""
 
 
 @final
@@ -32,11 +38,31 @@ class Look:
     metrics: Mapping[str, float] = field(factory=dict)
     products: float = 0.0
     """the cost, in multiplications of 2·m·n·r flops"""
+    rounding: float = ROUNDING
+    """relative size below which a difference of two values says nothing"""
 
     @property
     def reduced(self) -> bool:
         """Whether W was taken at the point of the gradient, so that the gradient is that of min_W F + G."""
         return self.at is self.Y
+
+
+def gradient_of(look: Look) -> Blocks:
+    """The gradient of a look that was asked for one."""
+    if look.gradient is None:
+        raise IncompatibleError("An oracle was asked for a gradient and returned a Look without one.")
+    return look.gradient
+
+
+@final
+@frozen(eq=False)
+class Swept:
+    """What a sweep saw and made: W = W(Y), the new first block, and the gradient for the second after it."""
+
+    look: Look
+    """at Y, without a gradient"""
+    first: Array
+    gradient: Array
 
 
 class Oracle(ABC):
@@ -45,6 +71,28 @@ class Oracle(ABC):
     @abstractmethod
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         """W(Y) with its value; with ``at`` the gradient there; with ``value_at`` F(at, W) + G(W) as well."""
+
+    def working(self) -> AbstractContextManager[Any]:
+        """The context in which a method on this oracle runs, such as one that limits the threads of BLAS."""
+        return nullcontext()
+
+    def charge(self, products: float) -> None:
+        """Put what a method computed beside the oracle on the account of the run; an oracle by itself keeps none."""
+        return
+
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+        """One turn over both blocks with W = W(Y), for methods that go block by block.
+
+        ``update`` gets the gradient of F(·, W) for the first block at (Ū, V), and returns that block, U⁺; the gradient
+        for the second is taken at (U⁺, V̄), where (Ū, V̄) is ``at``. An update that treats rows on their own
+        (``row_wise``) may be called for some rows at a time. Here by two looks; an oracle may override it to save one.
+        """
+        first, second = Y.names
+        before = self.look(Y, at=Y if at is Y else Blocks(**{first: at[first], second: Y[second]}))
+        new = update(slice(0, Y[first].shape[0]), gradient_of(before)[first])
+        after = self.look(Y, at=Blocks(**{first: new, second: at[second]}))
+        seen = evolve(before, at=None, gradient=None, value_at=None, products=before.products + after.products)
+        return Swept(seen, new, gradient_of(after)[second])
 
 
 @final

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError
+from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.traits import Trait
 
 
@@ -53,6 +54,10 @@ class Regularizer(ABC):
         """A convex Q with H ≤ Q + const and equality at X, the concave part linearised there; ``None`` if unknown."""
         return None
 
+    def scalar(self) -> ScalarPenalty | None:
+        """h with ``H(X) = Σ h(x_ij)``, the same for every entry, where four numbers spell it; else ``None``."""
+        return None
+
 
 class SmoothRegularizer(Regularizer):
     """A convex regularizer with a Lipschitz gradient: it may stand in H by its prox, or in F by its gradient."""
@@ -72,13 +77,16 @@ class Zero(Regularizer):
     """``H(X) = 0``."""
 
     paper = "case (i)"
-    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS
+    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return 0.0
 
     def prox(self, X: Array, step: float) -> Array:
         return X.copy()
+
+    def scalar(self) -> ScalarPenalty:
+        return ScalarPenalty()
 
 
 @final

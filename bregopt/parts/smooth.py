@@ -3,10 +3,11 @@
 from abc import ABC, abstractmethod
 from typing import Any, final
 
+import numpy as np
 from attrs import field, frozen
 
 from bregopt import validate
-from bregopt.blocks import Blocks
+from bregopt.blocks import Array, Blocks
 from bregopt.parts.kernel import Kernel, Norms
 
 
@@ -37,6 +38,18 @@ class SmoothPart(ABC):
         With ``reduced`` the statement is about f(Y) = min_W F(Y, W) + G(W), whose gradient is ∇_Y F(Y, W(Y)).
         """
         return None
+
+    def gram(self, Y: Blocks, name: str) -> Array | None:
+        """G, where F(·, W) is quadratic in this block with the same G for every row of it, or every column.
+
+        ``F(Y + E) = F(Y) + ⟨∇F, E⟩ + ½⟨EG, E⟩`` for an E in the first block, and ``½⟨GE, E⟩`` for one in the second.
+        """
+        return None
+
+    def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
+        """A Lipschitz constant of ∇F(·, W) in this block alone, for every W, the other blocks at Y; or ``None``."""
+        G = self.gram(Y, name)
+        return None if G is None else float(np.linalg.eigvalsh(G)[-1])
 
     @final
     def constants(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:

@@ -43,6 +43,10 @@ class Move:
     """what is known of step k if β is chosen so"""
     steady: bool
     """whether the outlook is the same for every β"""
+    Y_bar_prev: Blocks | None = None
+    """the point that the last step was taken from"""
+    rise: float | None = None
+    """Φ(Y^k) − Φ(Y^{k−1}), or that of the step before where Φ(Y^k) is not known yet"""
 
 
 class Extrapolation(ABC):
@@ -54,6 +58,8 @@ class Extrapolation(ABC):
     """δ of Assumption 2 and of the Lyapunov function Φ + (δ/λ)D."""
     epsilon: float = 0.001
     """ε of Assumption 2."""
+    exact: bool = False
+    """Whether a β is to be shortened until Assumption 2 holds with the gap of F itself, seen at Ȳ, for its bound."""
 
     def begin(self) -> Any:
         """The memory before the first choice."""

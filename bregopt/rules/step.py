@@ -33,7 +33,12 @@ class StepRule(ABC):
 
     @abstractmethod
     def propose(self, carried: float | None, limit: float | None) -> float:
-        """λ for the coming step, from the step carried over (``None`` at first) and 1/L (``None`` if unknown)."""
+        """λ for the coming step, from the step carried over (``None`` at first) and 1/L (``None`` if unknown or
+        not needed)."""
+
+    def needs_limit(self, carried: float | None) -> bool:
+        """Whether ``propose`` reads 1/L, which may cost something to know."""
+        return True
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
         """Whether the step is accepted, and the step to carry on with: a shorter one where it is not."""

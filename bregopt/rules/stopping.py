@@ -22,6 +22,7 @@ class Status(Enum):
     MAX_PRODUCTS = "max-products"
     INTERRUPTED = "interrupted"
     NOT_FINITE = "not-finite"
+    DIVERGED = "diverged"
     STOPPED = "stopped"
 
     @property

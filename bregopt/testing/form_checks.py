@@ -1,4 +1,4 @@
-"""Other forms of H that it offers: weak convexity, split, piece and majoriser."""
+"""Other forms of H that it offers: weak convexity, split, scalar penalty, piece and majoriser."""
 
 import math
 from collections.abc import Iterator
@@ -50,6 +50,27 @@ def split(H: Regularizer, draw: Draw) -> None:
             told = f"step {step:g}: the prox is not that of the split"
             fail(told, snippet("H0, eta = part.split()", show, X=X, step=step))
     homogeneous(core.H, draw)
+
+
+def scalar(H: Regularizer, draw: Draw) -> None:
+    """``H(X) = Σ h(x_ij)`` in the value and in the prox, and H is infinite where an entry leaves the bounds of h."""
+    h = H.scalar()
+    if h is None:
+        skip("It has no scalar penalty.")
+    if Trait.SEPARABLE not in H.traits:
+        fail("It has a scalar penalty, but does not claim SEPARABLE", snippet("print(part.traits)"))
+    subject = Subject.of(H)
+    for X, step in subject.cases(draw):
+        Z = subject.prox(X, step)
+        if np.abs(h.prox(X, step) - Z).max() > 1e-9 * np.abs(X).max():
+            show = "print(part.scalar().prox(X, step) - part.prox(X, step))"
+            fail(f"step {step:g}: the prox is not that of {h}", snippet(show, X=X, step=step))
+        beyond = np.any((h.low - X > 1e-3 * np.abs(X).max()) | (X - h.high > 1e-3 * np.abs(X).max()))
+        for point, wanted in ((Z, float(h.values(Z).sum())), (X, math.inf if beyond else None)):
+            one = subject.value(point)
+            if wanted is not None and not alike(one, wanted):
+                show = "print(part.value(X), part.scalar().values(X).sum(), part.scalar())"
+                fail(f"H(X) = {number(one)}, but {h} gives {number(wanted)}", snippet(show, X=point))
 
 
 def piece(H: Regularizer, draw: Draw) -> None:

@@ -6,36 +6,45 @@ import numpy as np
 
 from bregopt.blocks import Blocks
 from bregopt.host.compose import resolve_oracle
-from bregopt.parts.oracle import Look, PlainOracle
+from bregopt.parts.oracle import Look, Oracle, PlainOracle
+from bregopt.problem import Problem
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.signals import fail, skip
 from bregopt.testing.smooth_checks import Pair, nearby
 
+HEAD = (
+    "problem = part[0]",
+    "oracle = problem.oracle or bo.host.compose.resolve_oracle(problem)",
+    "plain = bo.PlainOracle(problem.smooth, problem.block, problem.metrics)",
+)
+
+
+def oracles(problem: Problem) -> tuple[Oracle, PlainOracle]:
+    """The problem's own oracle, where it is a special one, and the plain one."""
+    oracle = problem.oracle or resolve_oracle(problem)
+    if isinstance(oracle, PlainOracle):
+        skip("It is seen through the plain oracle.")
+    return oracle, PlainOracle(problem.smooth, problem.block, problem.metrics)
+
 
 def equals_plain(pair: Pair, draw: Draw) -> None:
     """Values, gradient, norms and metrics of every kind of look."""
     problem, start = pair
-    oracle = problem.oracle or resolve_oracle(problem)
-    plain = PlainOracle(problem.smooth, problem.block, problem.metrics)
-    if isinstance(oracle, PlainOracle):
-        skip("It is seen through the plain oracle.")
+    oracle, plain = oracles(problem)
     for Y in (start, nearby(start, draw, 1.0)):
         for at in (None, Y, nearby(Y, draw, 0.3)):
             for value_at in (False, True):
                 one, two = oracle.look(Y, at, value_at=value_at), plain.look(Y, at, value_at=value_at)
-                apart = _apart(one, two, value_at and at is not None)
-                if apart:
+                found = apart(one, two, value_at and at is not None)
+                if found:
                     place = "None" if at is None else "Y" if at is Y else "at"
-                    made = "oracle = problem.oracle or bo.host.compose.resolve_oracle(problem)"
-                    plainly = "plain = bo.PlainOracle(problem.smooth, problem.block, problem.metrics)"
                     show = f"for o in (oracle, plain): print(o.look(Y, {place}, value_at={value_at}))"
                     given: dict[str, Blocks] = {"Y": Y} if at is None else {"Y": Y, "at": at}
-                    code = snippet("problem = part[0]", made, plainly, show, **given)
-                    fail(f"{apart} of a look with at={place}", code)
+                    fail(f"{found} of a look with at={place}", snippet(*HEAD, show, **given))
 
 
-def _apart(one: Look, two: Look, value_at: bool) -> str | None:
+def apart(one: Look, two: Look, value_at: bool = False) -> str | None:
     """What differs between two looks."""
     figures = {"value": (one.value, two.value)}
     if value_at:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from bregopt.testing import block_checks, oracle_checks, smad_checks, smooth_checks
+from bregopt.testing import block_checks, oracle_checks, smad_checks, smooth_checks, sweep_checks
 from bregopt.testing.draw import Draw
 from bregopt.testing.smooth_checks import Pair
 
@@ -12,6 +12,7 @@ PROBLEM: Mapping[str, Callable[[Pair, Draw], None]] = {
     "block/optimal": block_checks.optimal,
     "block/bounds": block_checks.bounds,
     "oracle/equals-plain": oracle_checks.equals_plain,
+    "oracle/sweep": sweep_checks.sweep_equals_plain,
     "smad/upper": smad_checks.upper,
     "smad/lower": smad_checks.lower,
     "smad/low": smad_checks.low,

@@ -18,7 +18,7 @@ from bregopt.testing.subject import Subject, square
 
 def alike(one: float, other: float, scale: float = 0.0) -> bool:
     """Equal but for rounding; infinities equal themselves."""
-    return one == other or abs(one - other) <= 1e-10 * max(abs(one), abs(other), scale)
+    return one == other or (math.isfinite(one - other) and abs(one - other) <= 1e-10 * max(abs(one), abs(other), scale))
 
 
 def claims(H: Regularizer, trait: Trait) -> Subject:
@@ -85,6 +85,33 @@ def separable(H: Regularizer, draw: Draw) -> None:
             if np.abs(subject.prox(X, steps).ravel() - wanted).max() > _room(X):
                 show = f"print(part.prox(X, steps)[0, 0] - part.prox(X, {float(each[0, 0])!r})[0, 0])  # and so on"
                 fail("An array of steps is not taken entry by entry", snippet(show, X=X, steps=steps))
+
+
+def row_wise(H: Regularizer, draw: Draw) -> None:
+    """H treats each row on its own, and all of them alike."""
+    row_by_row(claims(H, Trait.ROW_WISE), draw)
+
+
+def row_by_row(subject: Subject, draw: Draw) -> None:
+    """The value is the sum of those of single rows; the prox of some rows, in any order, is these rows of the prox."""
+    for X, step in subject.cases(draw):
+        Z = subject.prox(X, step)
+        for point in (Z, X):
+            whole, each = subject.value(point), [subject.value(row[None]) for row in point]
+            if not alike(whole, sum(each), sum(map(abs, each))):
+                show = "print(part.value(X), sum(part.value(row[None]) for row in X))"
+                told = f"H is no sum over rows: {number(whole)} is not {number(sum(each))}"
+                fail(told, snippet(show, X=point))
+        rows = draw.rng.permutation(len(X))[: draw.rng.integers(1, len(X) + 1)]
+        steps: list[float | Array] = [step]
+        if Trait.SEPARABLE in subject.H.traits:
+            steps.append(step * np.linspace(0.1, 1.0, len(X))[:, None])
+        for given in steps:
+            own, written = (given[rows], "step[rows]") if isinstance(given, np.ndarray) else (given, "step")
+            if np.abs(subject.prox(X[rows], own) - subject.prox(X, given)[rows]).max() > _room(X):
+                show = f"print(part.prox(X[rows], {written}) - part.prox(X, step)[rows])  # not 0"
+                told = f"step {step:g}: the prox of some rows is not these rows of the prox"
+                fail(told, snippet(show, X=X, rows=rows, step=given))
 
 
 def constant_norm(H: Regularizer, draw: Draw) -> None:

@@ -62,11 +62,13 @@ class Radial(Kernel):
 
     def divergence(self, Y: Blocks, Z: Blocks) -> float:
         """With e = Y − Z: ``a[(2⟨Z,e⟩ + ‖e‖²)²/4 + ‖Z‖²‖e‖²/2] + (b/2)‖e‖² + ½ Σ ⟨c e, e⟩``, and the powers alike."""
-        e = Y - Z
-        ee, n = e.dot(e), Z.dot(Z)
-        rise = 2.0 * Z.dot(e) + ee
+        (ee, along), n = Y.gap(Z), Z.dot(Z)
+        rise = 2.0 * along + ee
         further = sum(k * powers.divergence(n, rise, ee, p) for p, k in self.kappa.items())
-        return self.a * (0.25 * rise * rise + 0.5 * n * ee) + 0.5 * self.b * ee + 0.5 * self._weighted(e, e) + further
+        if self.c:
+            e = Y - Z
+            further += 0.5 * self._weighted(e, e)
+        return self.a * (0.25 * rise * rise + 0.5 * n * ee) + 0.5 * self.b * ee + further
 
     @property
     def strong_convexity(self) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Blocks, Regularizer, Trait
-from bregopt.errors import IncompatibleError
+from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt_kernels.radial import Radial, Share
 from bregopt_kernels.scalar import coupled, falling_root, radius
 
@@ -86,6 +86,8 @@ def theta_of(kernel: Radial, rays: list[Ray]) -> float:
 def _theta_of_norms(kernel: Radial, c: Array, n: Array) -> float:
     """θ where every block is a fixed direction of norm n_i over θ + c_i."""
     total = float(np.sqrt(n @ n))
+    if not np.isfinite(total):
+        raise OverflowedError("The norm of a step left the range of finite numbers: shorten the step.")
     if kernel.pull(1.0) == 0 or total == 0:
         return 0.0
     if not kernel.kappa:

@@ -1,18 +1,52 @@
-"""The paper's method under its names."""
+"""AAPB under its names: the fast variant, the certified one, and the paper's to the letter."""
 
-from bregopt import AAPB, Extrapolation, StepRule, make
+from bregopt import AAPB, Extrapolation, KernelPolicy, StepRule, make
 
 Rule = float | str
 
 
-def aapb(beta: Rule | Extrapolation = "assumption2", step: Rule | StepRule = "constant", w: str = "Y") -> AAPB:
-    """Accelerated alternating partial Bregman: W in closed form, Y by a Bregman proximal step with extrapolation.
+def aapb(
+    beta: Rule | Extrapolation | None = None,
+    step: Rule | StepRule | None = None,
+    w: str | None = None,
+    guard: bool | None = None,
+    kernel: KernelPolicy | str | None = None,
+) -> AAPB:
+    """Accelerated alternating partial Bregman: W at the extrapolated point, Nesterov's β, a predicted step, a guard.
 
-    ``beta`` and ``step`` are rules or numbers; ``w="Ybar"`` takes W at the extrapolated point.
+    ``beta`` and ``step`` are rules or numbers. Where one is a number this is the paper's family: then W is taken at
+    Y^k, the guard is off, and what is not given is the guaranteed rule, Assumption 2 for β and 1/L for the step.
     """
-    return AAPB(make("extrapolation", beta), make("step", step), w)
+    plain = _is_number(beta) or _is_number(step)
+    return AAPB(
+        make("extrapolation", beta if beta is not None else "assumption2" if plain else "nesterov"),
+        make("step", step if step is not None else "constant" if plain else "predicted"),
+        w if w is not None else "Y" if plain else "Ybar",
+        guard if guard is not None else not plain,
+        None if kernel is None else make("kernel", kernel),
+    )
 
 
-def apb(step: Rule | StepRule = "constant") -> AAPB:
+def apb(step: Rule | StepRule = "constant", kernel: KernelPolicy | str | None = None) -> AAPB:
     """Alternating partial Bregman: AAPB with β = 0."""
-    return AAPB(make("extrapolation", "zero"), make("step", step))
+    own = None if kernel is None else make("kernel", kernel)
+    return AAPB(make("extrapolation", "zero"), make("step", step), kernel=own)
+
+
+def aapb_certified(step: Rule | StepRule = "predicted") -> AAPB:
+    """AAPB with a proof at every step: Nesterov's β, shortened until the corrected Assumption 2 is seen to hold."""
+    return AAPB(make("extrapolation", "exact-gap"), make("step", step), "Ybar")
+
+
+def aapb_paper(beta: Rule | Extrapolation = 0.6) -> AAPB:
+    """The paper's Algorithm 2 to the letter: β = 0.6, λ = 1, W at Y^k, the kernel 3ψ1 + ‖W‖_F ψ2."""
+    return aapb(beta, 1.0, "Y", False, "paper")
+
+
+def apb_paper() -> AAPB:
+    """The paper's APB to the letter: β = 0, λ = 1, the kernel 3ψ1 + ‖W‖_F ψ2."""
+    return apb(1.0, "paper")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

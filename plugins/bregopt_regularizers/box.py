@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait
+from bregopt import Array, Regularizer, ScalarPenalty, Trait
 from bregopt.errors import parameter
 from bregopt_regularizers.precision import slack
 
@@ -41,7 +41,7 @@ class Box(Regularizer):
     @traits.default
     def _traits(self) -> Trait:
         cone = self.low in (0.0, -math.inf) and self.high in (0.0, math.inf)
-        return Trait.CONVEX | Trait.SEPARABLE | (Trait.HOMOGENEOUS if cone else Trait.NONE)
+        return Trait.CONVEX | Trait.SEPARABLE | (Trait.HOMOGENEOUS if cone else Trait.NONE) | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         least, most = float(np.min(X, initial=math.inf)), float(np.max(X, initial=-math.inf))
@@ -50,3 +50,6 @@ class Box(Regularizer):
 
     def prox(self, X: Array, step: float) -> Array:
         return np.clip(X, float(self.low), float(self.high))
+
+    def scalar(self) -> ScalarPenalty:
+        return ScalarPenalty(low=float(self.low), high=float(self.high))

@@ -21,7 +21,7 @@ class CappedL1(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     cap: float = field(default=1.0, validator=validate.number(above=0))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return self.eta * float(np.minimum(np.abs(X), self.cap).sum())

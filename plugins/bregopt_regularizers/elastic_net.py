@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import match
 
@@ -17,7 +17,7 @@ class ElasticNet(Regularizer):
 
     eta1: float = field(default=1.0, validator=validate.number(at_least=0))
     eta2: float = field(default=1.0, validator=validate.number(at_least=0))
-    traits = Trait.CONVEX | Trait.SEPARABLE
+    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return self.eta1 * float(np.abs(X).sum()) + 0.5 * self.eta2 * float(np.vdot(X, X))
@@ -27,3 +27,6 @@ class ElasticNet(Regularizer):
 
     def split(self) -> tuple[Regularizer, float]:
         return L1(self.eta1), self.eta2
+
+    def scalar(self) -> ScalarPenalty:
+        return ScalarPenalty(l1=self.eta1, ridge=self.eta2)

@@ -32,7 +32,7 @@ class Exp(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     theta: float = field(default=1.0, validator=validate.number(above=0))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     @property
     def weak_convexity(self) -> float:

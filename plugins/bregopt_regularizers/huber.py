@@ -16,7 +16,7 @@ class Huber(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     delta: float = field(default=1.0, validator=validate.number(above=0))
-    traits = Trait.CONVEX | Trait.SEPARABLE
+    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         size = np.abs(X)

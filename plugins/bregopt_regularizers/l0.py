@@ -15,7 +15,7 @@ class L0(Regularizer):
     """``H(X) = η ‖X‖₀``, the number of non-zeros. At a tie, |x|² = 2·step·η, the prox is zero."""
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return self.eta * float(np.count_nonzero(X))

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
 from bregopt.errors import parameter
+from bregopt_regularizers.lines import by_row
 
 
 def keep_largest(X: Array, s: int) -> Array:
@@ -28,7 +29,11 @@ class L0Ball(Regularizer):
     s: int = field(default=1, validator=validate.whole(at_least=1))
     per: str = field(default="all", validator=validate.one_of("all", "row", "column"))
     paper = "case (vi)"
-    traits = Trait.HOMOGENEOUS
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        return Trait.HOMOGENEOUS | by_row(self.per)
 
     def value(self, X: Array) -> float:
         counts = np.count_nonzero(self._rows(X), axis=-1)

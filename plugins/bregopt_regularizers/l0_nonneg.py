@@ -7,6 +7,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
 from bregopt_regularizers.l0_ball import L0Ball
+from bregopt_regularizers.lines import by_row
 from bregopt_regularizers.nonneg import NonNegative
 
 
@@ -20,7 +21,11 @@ class L0NonNegative(Regularizer):
 
     s: int = field(default=1, validator=validate.whole(at_least=1))
     per: str = field(default="all", validator=validate.one_of("all", "row", "column"))
-    traits = Trait.HOMOGENEOUS
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        return Trait.HOMOGENEOUS | by_row(self.per)
 
     def value(self, X: Array) -> float:
         return NonNegative().value(X) + L0Ball(self.s, self.per).value(X)

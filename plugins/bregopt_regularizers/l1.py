@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
 from bregopt.errors import parameter
 from bregopt_regularizers.precision import match
 
@@ -48,7 +48,13 @@ class L1(Regularizer):
 
     eta: float | Array = field(default=1.0, converter=_own, validator=_not_negative)
     paper = "case (iii)"
-    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS
+    traits: Trait = field(init=False, repr=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        by_row = isinstance(self.eta, np.ndarray) and self.eta.ndim > 1 and self.eta.shape[0] > 1
+        alike = Trait.NONE if by_row else Trait.ROW_WISE
+        return Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS | alike
 
     def value(self, X: Array) -> float:
         if not isinstance(self.eta, np.ndarray):
@@ -59,6 +65,9 @@ class L1(Regularizer):
     def prox(self, X: Array, step: float) -> Array:
         self._fits(X)
         return soft(X, step * self.eta)
+
+    def scalar(self) -> ScalarPenalty | None:
+        return None if isinstance(self.eta, np.ndarray) else ScalarPenalty(l1=self.eta)
 
     def _fits(self, X: Array) -> None:
         shape = np.shape(self.eta)

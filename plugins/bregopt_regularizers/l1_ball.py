@@ -7,7 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.lines import PER, block, lines
+from bregopt_regularizers.lines import PER, block, by_row, lines
 from bregopt_regularizers.precision import floating, slack
 from bregopt_regularizers.simplex import onto_simplex
 
@@ -19,7 +19,11 @@ class L1Ball(Regularizer):
 
     radius: float = field(default=1.0, validator=validate.number(above=0))
     per: str = field(default="all", validator=PER)
-    traits = Trait.CONVEX
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        return Trait.CONVEX | by_row(self.per)
 
     def value(self, X: Array) -> float:
         return 0.0 if np.all(_norms(lines(X, self.per, "L1Ball")) <= self.radius * (1.0 + slack(X))) else math.inf

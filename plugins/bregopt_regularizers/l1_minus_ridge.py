@@ -21,7 +21,7 @@ class L1MinusRidge(Regularizer):
     eta1: float = field(default=1.0, validator=validate.number(at_least=0))
     eta2: float = field(default=1.0, validator=validate.number(at_least=0))
     paper = "case (v)"
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     @property
     def weak_convexity(self) -> float:

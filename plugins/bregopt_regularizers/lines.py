@@ -1,9 +1,16 @@
 """The lines of a block: all of it as one, its rows or its columns."""
 
-from bregopt import Array, validate
+from typing import Any
+
+from bregopt import Array, Trait, validate
 from bregopt.errors import parameter
 
 PER = validate.one_of("all", "row", "column")
+
+
+def by_row(per: Any) -> Trait:
+    """ROW_WISE where the lines are the rows; ``per`` may be an array of labels."""
+    return Trait.ROW_WISE if isinstance(per, str) and per == "row" else Trait.NONE
 
 
 def lines(X: Array, per: str, owner: str) -> Array:

@@ -23,7 +23,7 @@ class Log(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     eps: float = field(default=1.0, validator=validate.number(above=0))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     @property
     def weak_convexity(self) -> float:

@@ -28,7 +28,7 @@ class Lp(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     p: float = field(default=0.5, converter=power, validator=validate.one_of(*POWERS.values()))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return self.eta * float((np.abs(X) ** self.p).sum())

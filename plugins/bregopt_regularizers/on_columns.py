@@ -31,7 +31,8 @@ class OnColumns(Regularizer):
 
     @traits.default
     def _traits(self) -> Trait:
-        return self.H.traits & (Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS)  # the norm is free elsewhere
+        kept = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS | Trait.ROW_WISE  # the norm is free elsewhere
+        return self.H.traits & kept
 
     @property
     def weak_convexity(self) -> float | None:

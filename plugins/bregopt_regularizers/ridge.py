@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, Zero, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, Zero, validate
 from bregopt_regularizers.precision import match
 
 
@@ -16,7 +16,7 @@ class Ridge(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     paper = "case (ii)"
-    traits = Trait.CONVEX | Trait.SEPARABLE
+    traits = Trait.CONVEX | Trait.SEPARABLE | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return 0.5 * self.eta * float(np.vdot(X, X))
@@ -26,3 +26,6 @@ class Ridge(Regularizer):
 
     def split(self) -> tuple[Regularizer, float]:
         return Zero(), self.eta
+
+    def scalar(self) -> ScalarPenalty:
+        return ScalarPenalty(ridge=self.eta)

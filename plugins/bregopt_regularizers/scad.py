@@ -21,7 +21,7 @@ class SCAD(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     a: float = field(default=3.7, validator=validate.number(above=2))
-    traits = Trait.SEPARABLE
+    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     @property
     def weak_convexity(self) -> float:

@@ -2,9 +2,9 @@
 
 from typing import final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
 
 
 @final
@@ -46,3 +46,7 @@ class Scaled(Regularizer):
     def majorize(self, X: Array) -> Regularizer | None:
         above = self.H.majorize(X)
         return None if above is None else Scaled(above, self.weight)
+
+    def scalar(self) -> ScalarPenalty | None:
+        h, weight = self.H.scalar(), float(self.weight)
+        return None if h is None else evolve(h, l1=weight * h.l1, ridge=weight * h.ridge)

@@ -7,7 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.lines import PER, block, lines
+from bregopt_regularizers.lines import PER, block, by_row, lines
 from bregopt_regularizers.precision import floating, slack
 
 
@@ -32,7 +32,11 @@ class Simplex(Regularizer):
 
     radius: float = field(default=1.0, validator=validate.number(above=0))
     per: str = field(default="column", validator=PER)
-    traits = Trait.CONVEX
+    traits: Trait = field(init=False, repr=False, eq=False)
+
+    @traits.default
+    def _traits(self) -> Trait:
+        return Trait.CONVEX | by_row(self.per)
 
     def value(self, X: Array) -> float:
         rows = lines(X, self.per, "Simplex")

@@ -30,7 +30,7 @@ class UnitColumns(Regularizer):
 class UnitRows(Regularizer):
     """``H(X) = 0 if every row has ‖x_i‖ = 1, else ∞``. The prox takes a zero row to the first unit vector."""
 
-    traits = Trait.CONSTANT_NORM
+    traits = Trait.CONSTANT_NORM | Trait.ROW_WISE
 
     def value(self, X: Array) -> float:
         return defect(matrix(X, "UnitRows").T)

@@ -4,9 +4,9 @@ import math
 from typing import Any, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, Trait, Zero, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, Zero, validate
 from bregopt.errors import IncompatibleError
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.capped_l1 import CappedL1
@@ -103,3 +103,7 @@ class WithNonNegative(Regularizer):
     def majorize(self, X: Array) -> Regularizer | None:
         above = self.H.majorize(X)
         return WithNonNegative(above) if above is not None and absolute(above) else None
+
+    def scalar(self) -> ScalarPenalty | None:
+        h = self.H.scalar()
+        return None if h is None else evolve(h, low=0.0)

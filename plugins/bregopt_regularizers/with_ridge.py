@@ -4,9 +4,9 @@ import math
 from typing import final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
 from bregopt_regularizers.precision import match
 
 
@@ -22,7 +22,7 @@ class WithRidge(Regularizer):
     @traits.default
     def _traits(self) -> Trait:
         convex = Trait.CONVEX if self.weak_convexity == 0 else Trait.NONE
-        kept = Trait.SEPARABLE if self.eta else Trait.SEPARABLE | Trait.HOMOGENEOUS
+        kept = Trait.SEPARABLE | Trait.ROW_WISE | (Trait.NONE if self.eta else Trait.HOMOGENEOUS)
         return convex | (self.H.traits & kept)
 
     @property
@@ -52,3 +52,7 @@ class WithRidge(Regularizer):
     def majorize(self, X: Array) -> Regularizer | None:
         above = self.H.majorize(X)
         return None if above is None else WithRidge(above, self.eta)
+
+    def scalar(self) -> ScalarPenalty | None:
+        h = self.H.scalar()
+        return None if h is None else evolve(h, ridge=h.ridge + float(self.eta))

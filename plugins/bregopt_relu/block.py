@@ -8,7 +8,10 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, Norms, SmoothPart
 from bregopt.errors import DataError
-from bregopt_relu.data import Data
+from bregopt_relu.matrix import Matrix
+
+SINGULAR = 1e-13
+"""Share of its trace that a Gram matrix gets added: it may be singular, and a bound may only grow by it."""
 
 
 @final
@@ -16,7 +19,7 @@ from bregopt_relu.data import Data
 class LazyW:
     """``W = M on the support of M, min(0, UV) elsewhere``; a row tile of it exists only while it is used."""
 
-    M: Data
+    M: Matrix
     U: Array = field(repr=False)
     V: Array = field(repr=False)
 
@@ -26,14 +29,9 @@ class LazyW:
 
     def rows(self, rows: slice) -> Array:
         """A tile of rows, dense."""
-        X = self.U[rows] @ self.V
+        X = np.asarray(self.U[rows] @ self.V)
         np.minimum(X, 0.0, out=X)
-        if self.M.dense is not None:
-            tile = self.M.dense[rows]
-            np.copyto(X, tile, where=tile > 0)
-        else:
-            places, values = self.M.support(rows)
-            X.reshape(-1)[places] = values
+        self.M.put(rows, X)
         return X
 
     def toarray(self) -> Array:
@@ -44,15 +42,14 @@ class LazyW:
         return self.toarray() if dtype is None else self.toarray().astype(dtype)
 
 
-def product_norm(U: Array, V: Array) -> float:
-    """‖UV‖₂ from the r×r Gram matrices, scaled against overflow."""
-    u, v = float(np.abs(U).max()), float(np.abs(V).max())
+def product_norm(UtU: Array, VVt: Array) -> float:
+    """‖UV‖₂ from the r×r Gram matrices UᵀU and VVᵀ, scaled against overflow."""
+    u, v = float(np.trace(UtU)), float(np.trace(VVt))
     if not 0 < u * v < math.inf:
-        return u * v
-    U, V = U / u, V / v
-    values, vectors = np.linalg.eigh(V @ V.T)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return u * v * math.sqrt(max(float(np.linalg.eigvalsh(root.T @ (U.T @ U) @ root)[-1]), 0.0))
+        return math.sqrt(u) * math.sqrt(v)
+    root = np.linalg.cholesky(VVt / v + SINGULAR * np.eye(len(VVt)))
+    top = float(np.linalg.eigvalsh(root.T @ (UtU / u) @ root)[-1])
+    return math.sqrt(u) * math.sqrt(v) * math.sqrt(max(top, 0.0))
 
 
 def product_change(Y: Blocks, Z: Blocks) -> float:
@@ -68,7 +65,7 @@ def product_change(Y: Blocks, Z: Blocks) -> float:
 class ReluBlock(ClosedFormBlock):
     """``G(W) = 0 if max(0, W) = M, else ∞``; ``W(Y) = M where M > 0, min(0, UV) elsewhere``."""
 
-    M: Data
+    M: Matrix
     rank: int
     reduced_norm: float
     """an upper bound of ‖M‖₂"""
@@ -92,15 +89,19 @@ class ReluBlock(ClosedFormBlock):
             square += float(np.vdot(tile, tile))
             tile -= W.U[rows] @ W.V
             residual += float(np.vdot(tile, tile))
-        return self.bounds(math.sqrt(square), math.sqrt(residual), W.U, W.V)
+        return self.bounds(math.sqrt(square), math.sqrt(residual), W.U.T @ W.U, W.V @ W.V.T)
 
-    def bounds(self, frobenius: float, residual: float, U: Array, V: Array) -> Norms:
+    def bounds(self, frobenius: float, residual: float, UtU: Array, VVt: Array) -> Norms:
         """Norms of W from ‖W‖_F and ‖W − UV‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖UV‖₂ + ‖W − UV‖_F)``."""
         return {
             "frobenius": frobenius,
-            "spectral": min(frobenius, product_norm(U, V) + residual),
+            "spectral": min(frobenius, product_norm(UtU, VVt) + residual),
             "reduced": self.reduced_norm,
         }
+
+    def density(self) -> float:
+        """The share of the entries of M that are not zero."""
+        return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
 
     def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""

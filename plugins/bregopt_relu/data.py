@@ -1,7 +1,6 @@
-"""The data matrix M: checked once, dense or CSR, read in row tiles."""
+"""M held by this process: dense, CSR, or read by rows from where it is stored."""
 
 import sys
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, final
 
@@ -10,111 +9,152 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt.errors import DataError
+from bregopt.errors import DataError, parameter
+from bregopt_relu import passes, spectrum
+from bregopt_relu.matrix import Answer, Ask, Matrix
+from bregopt_relu.threads import thread_count
 
-TILE_ENTRIES = 2**17
-"""Entries of a row tile: 1 MiB of float64, so that a tile and its residual stay in cache."""
-TILE_ROWS = 64
+TILE_ENTRIES = 2**18
+"""Entries of a tile: 2 MiB of float64, what a processor's own part of the cache can hold."""
+TILE_ROWS = 128
 """A tile has at least that many rows, for the products to run at full speed."""
-SAFETY = 1.0001
-"""A computed spectral norm is a lower bound; this factor makes it an upper one."""
+TILE_COLUMNS = 2048
+"""Rows longer than that are cut into blocks of columns, half as wide."""
+READ_ENTRIES = 2**22
+"""At most that many entries are read at a time, where M is not in memory."""
 
 
 @final
 @frozen(eq=False, slots=False)
-class Data:
-    """M ≥ 0, m×n: either ``dense``, or CSR as (values, columns, starts) with positive values only."""
+class Data(Matrix):
+    """M ≥ 0, m×n: a dense ``source`` that can be sliced by rows, or CSR as (values, columns, starts), values > 0."""
 
     shape: tuple[int, int]
-    dense: Array | None = field(default=None, repr=False)
+    dtype: np.dtype[Any]
+    frobenius: float
+    nonzeros: int
+    source: Any = field(default=None, repr=False)
     values: Array = field(factory=lambda: np.empty(0), repr=False)
     columns: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     starts: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    threads: int = field(factory=thread_count)
 
-    @cached_property
-    def frobenius(self) -> float:
-        return float(np.linalg.norm(self.values if self.dense is None else self.dense))
-
-    @cached_property
-    def nonzeros(self) -> int:
-        return self.values.size if self.dense is None else int(np.count_nonzero(self.dense))
+    @property
+    def resident(self) -> bool:
+        """Whether a tile of the source is there without being read."""
+        return type(self.source) is np.ndarray
 
     @cached_property
     def spectral(self) -> float:
-        """An upper bound of ‖M‖₂ that exceeds it by at most one part in 10⁴."""
-        if min(self.shape) <= 2:
-            top = float(np.linalg.norm(self.array(), 2))
-        else:
-            _, s, _ = self.leading(1)
-            top = float(s[0])
-        return min(SAFETY * top, self.frobenius)
+        return spectrum.norm(self)
 
     def leading(self, rank: int) -> tuple[Array, Array, Array]:
-        """The ``rank`` leading singular triplets (U, s, Vᵀ), largest first; small matrices by a full factorisation."""
-        if rank > min(self.shape) // 3 or min(self.shape) <= 64:
-            return self._factorised(rank)
-        from scipy.sparse.linalg import ArpackError, svds
-
-        v0 = np.random.default_rng(0).standard_normal(min(self.shape))
-        try:
-            U, s, Vt = svds(self.matrix(), k=rank, v0=v0, tol=1e-9)
-        except ArpackError:  # singular values too close to each other for Lanczos
-            return self._factorised(rank)
-        order = np.argsort(-s)
-        return U[:, order], s[order], Vt[order]
-
-    def _factorised(self, rank: int) -> tuple[Array, Array, Array]:
-        U, s, Vt = np.linalg.svd(self.array(), full_matrices=False)
-        return U[:, :rank], s[:rank], Vt[:rank]
+        return spectrum.leading(self, rank)
 
     def matrix(self) -> Any:
-        """M as a dense array or a scipy CSR array, without a copy."""
-        if self.dense is not None:
-            return self.dense
+        """M as it is held: a dense array, a scipy CSR array, or the source that is read by rows."""
+        if self.source is not None:
+            return self.source
         from scipy.sparse import csr_array
 
         return csr_array((self.values, self.columns, self.starts), shape=self.shape)
 
     def array(self) -> Array:
         """M as a dense array."""
-        return self.dense if self.dense is not None else np.asarray(self.matrix().toarray())
+        return np.asarray(self.matrix()[:] if self.source is not None else self.matrix().toarray())
 
-    @property
-    def tile_rows(self) -> int:
+    def read(self, rows: slice) -> Array:
+        """Some rows as a dense array."""
+        if self.source is None:
+            tile = np.zeros((rows.stop - rows.start, self.shape[1]), self.dtype)
+            self.put(rows, tile)
+            return tile
+        return _read(self.source, rows, self.dtype)
+
+    def tiles(self) -> list[slice]:
         m, n = self.shape
-        return min(m, max(TILE_ROWS, TILE_ENTRIES // n))
+        width = max(block.stop - block.start for block in self.column_blocks(whole=False))
+        height = max(TILE_ROWS, TILE_ENTRIES // width)
+        if self.source is not None and not self.resident:
+            height = min(height, max(1, READ_ENTRIES // n))
+        count = min(m, self.threads * -(-m // (self.threads * height)))
+        return [slice(m * k // count, m * (k + 1) // count) for k in range(count)]
 
-    def tiles(self) -> Iterator[slice]:
-        """Row ranges that cover M."""
-        m, size = self.shape[0], self.tile_rows
-        for start in range(0, m, size):
-            yield slice(start, min(start + size, m))
+    def column_blocks(self, whole: bool) -> list[slice]:
+        """Ranges of columns that cover M; one if the rows are to stay ``whole``."""
+        n = self.shape[1]
+        count = 1 if whole or n <= TILE_COLUMNS else -(-2 * n // TILE_COLUMNS)
+        return [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
 
-    def support(self, rows: slice) -> tuple[NDArray[np.int64], Array]:
-        """CSR only: the positions of the non-zeros in the flattened tile, and their values."""
+    def put(self, rows: slice, X: Array) -> None:
+        if self.source is not None:
+            tile = _read(self.source, rows, self.dtype)
+            np.copyto(X, tile, where=tile > 0)
+            return
         starts = self.starts[rows.start : rows.stop + 1]
         inside = slice(int(starts[0]), int(starts[-1]))
-        lines = np.repeat(np.arange(rows.stop - rows.start, dtype=np.int64), np.diff(starts))
-        return lines * self.shape[1] + self.columns[inside], self.values[inside]
+        lines = np.repeat(np.arange(rows.stop - rows.start), np.diff(starts))
+        X[lines, self.columns[inside]] = self.values[inside]
+
+    def ask(self, ask: Ask) -> Answer:
+        return passes.run(self, ask)
 
 
-def as_data(M: Any) -> Data:
-    """M from a dense array, any scipy.sparse format, or a pydata ``sparse`` array."""
+def as_data(M: Any, dtype: str = "auto", threads: int | None = None, *, zero: bool = False) -> Data:
+    """M from a dense array, any scipy.sparse format, a pydata ``sparse`` array, or what can be sliced by rows.
+
+    M may be zero everywhere where ``zero`` says so, as some rows of a larger matrix are.
+    """
     if isinstance(M, Data):
         return M
-    sparse = _as_csr(M)
-    if sparse is None:
-        try:
-            dense = np.asarray(M)
-        except ValueError as error:
-            raise DataError(f"M cannot be read as a matrix: {error}") from None
-        _check_kind(dense.dtype, dense.shape)
-        dense = np.ascontiguousarray(dense, dtype=np.float64)
-        _check_values(dense)
-        return Data(dense.shape, dense)
-    values = np.ascontiguousarray(sparse.data, dtype=np.float64)
-    _check_values(values)
-    return Data(sparse.shape, None, values, sparse.indices, sparse.indptr)
+    if dtype not in ("auto", "float32", "float64"):
+        raise parameter("dtype", "relu-nmd", "'auto', 'float32' or 'float64'", dtype)
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise parameter("threads", "relu-nmd", "a whole number >= 1", threads)
+    workers = threads or thread_count()
+    csr = _as_csr(M)
+    if csr is not None:
+        kind = _precision(csr.dtype, dtype)
+        values = np.ascontiguousarray(csr.data, dtype=kind)
+        square, nonzeros = _survey([values], zero)
+        held = (values, csr.indices, csr.indptr)
+        return Data(csr.shape, kind, float(np.sqrt(square)), nonzeros, None, *held, threads=workers)
+    stored = _is_stored(M)
+    source = M if stored else _dense(M)
+    _check_kind(source.dtype, source.shape)
+    kind = _precision(source.dtype, dtype)
+    if not stored:
+        source = np.ascontiguousarray(source, dtype=kind)
+    m, n = source.shape
+    size = max(1, READ_ENTRIES // n)
+    starts = range(0, m, size)
+    square, nonzeros = _survey((_read(source, slice(a, min(a + size, m)), kind) for a in starts), zero)
+    return Data((m, n), kind, float(np.sqrt(square)), nonzeros, source, threads=workers)
+
+
+def _is_stored(M: Any) -> bool:
+    """Whether M is an array that lies elsewhere: a memory map, or a zarr, h5py or other array sliced by rows."""
+    if isinstance(M, np.ndarray):
+        return isinstance(M, np.memmap) and M.flags.c_contiguous
+    described = isinstance(getattr(M, "dtype", None), np.dtype) and isinstance(getattr(M, "shape", None), tuple)
+    return described and hasattr(M, "__getitem__") and not isinstance(M, np.generic)
+
+
+def _dense(M: Any) -> Array:
+    try:
+        return np.asarray(M)
+    except ValueError as error:
+        raise DataError(f"M cannot be read as a matrix: {error}") from None
+
+
+def _read(source: Any, rows: slice, dtype: np.dtype[Any]) -> Array:
+    try:
+        tile = source[rows.start : rows.stop]
+        if type(source) is np.ndarray:
+            return np.ascontiguousarray(tile, dtype=dtype)
+        return np.array(tile, dtype=dtype, order="C", subok=False)  # a copy: the pages of a memory map are read here
+    except (OSError, RuntimeError) as error:
+        raise DataError(f"Rows {rows.start} to {rows.stop - 1} of M could not be read: {error}") from error
 
 
 def _as_csr(M: Any) -> Any:
@@ -135,6 +175,12 @@ def _as_csr(M: Any) -> Any:
     return csr
 
 
+def _precision(given: np.dtype[Any], wanted: str) -> np.dtype[Any]:
+    if wanted == "auto":
+        wanted = "float32" if given.kind == "f" and given.itemsize <= 4 else "float64"
+    return np.dtype(wanted)
+
+
 def _check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     if dtype.kind not in "fiub":
         raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.")
@@ -144,12 +190,23 @@ def _check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         raise DataError(f"M is empty. Got shape {shape} instead of at least one row and one column.")
 
 
-def _check_values(values: Array) -> None:
-    if values.size == 0 or not values.any():
-        raise DataError("M is zero everywhere: there is nothing to decompose.")
-    low, high = float(values.min()), float(values.max())
-    if not (np.isfinite(low) and np.isfinite(high)):
-        bad = int(values.size - np.isfinite(values).sum())
+def _survey(parts: Any, zero: bool) -> tuple[float, int]:
+    """‖M‖² and the number of non-zeros, after a look at every value."""
+    square, nonzeros, bad, low = 0.0, 0, 0, 0.0
+    for part in parts:
+        line = part.reshape(-1)
+        if not line.size:
+            continue
+        least, most = float(line.min()), float(line.max())
+        low = min(low, least)
+        if not (np.isfinite(least) and np.isfinite(most)):
+            bad += int(line.size - np.isfinite(line).sum())
+        square += float(np.square(line, dtype=np.float64).sum()) if line.dtype != np.float64 else float(line @ line)
+        nonzeros += int(np.count_nonzero(line))
+    if bad:
         raise DataError(f"M must be finite. Got {bad} entries that are nan or inf instead.")
     if low < 0:
         raise DataError(f"M must be non-negative. Got a smallest entry of {low:g} instead.")
+    if not (nonzeros or zero):
+        raise DataError("M is zero everywhere: there is nothing to decompose.")
+    return square, nonzeros

@@ -1,14 +1,15 @@
-"""The one pass of an iteration: tiles of X = UV, their residual, and the gradient from it."""
+"""Looks and sweeps for ReLU-NMD, each one pass over the data."""
 
 import math
-from typing import final
+from contextlib import AbstractContextManager
+from typing import Any, final
 
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Oracle
+from bregopt import Array, Blocks, Look, Oracle, Swept, Update
 from bregopt_relu.block import LazyW, ReluBlock
-from bregopt_relu.data import Data
+from bregopt_relu.matrix import Answer, Ask
 from bregopt_relu.threads import one_blas_thread
 
 
@@ -19,88 +20,80 @@ class FusedOracle(Oracle):
 
     block: ReluBlock
 
+    def working(self) -> AbstractContextManager[Any]:
+        """BLAS on one thread: what a second leaves spinning would slow the threads of the next pass down."""
+        return one_blas_thread()
+
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         self.block.check(Y)
         with one_blas_thread():
-            return self._pass(Y, at, value_at)
+            return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
-    def _pass(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Look:
+    def _value(self, Y: Blocks) -> Look:
+        return self._look(Y, self.block.M.ask(Ask(Y["U"], Y["V"])), products=1.0)
+
+    def _gradient(self, Y: Blocks, at: Blocks, elsewhere: bool) -> Look:
+        flat = np.empty_like(at.flat)
+        gradient = at.layout.views(flat)
+        answer = self.block.M.ask(Ask(Y["U"], Y["V"], at["U"], at["V"], gradient["U"], elsewhere))
+        gradient["V"][...] = _right(answer)
+        if answer.cross is not None and answer.gram_bar is not None:  # Ūᵀ(X̄ − X), X̄ − X = dU V + Ū dV
+            gradient["V"] += answer.cross @ Y["V"]
+            gradient["V"] += answer.gram_bar @ (at["V"] - Y["V"])
+        value = 0.5 * answer.distance if elsewhere else 0.5 * answer.residual if at is Y else None
+        return self._look(Y, answer, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
+
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+        """Three products where the update goes row by row, and M can take it so; else four."""
+        self.block.check(Y)
+        row_wise = row_wise and self.block.M.row_wise_updates
+        (U, V), (U_bar, V_bar) = (Y["U"], Y["V"]), (at["U"], at["V"])
+        ahead, gram = None if U_bar is U else U_bar - U, V @ V.T
+        pulled, U_new = np.empty_like(U), np.empty_like(U)
+
+        def renew(rows: slice, left: Array) -> Array:
+            gradient = left if ahead is None else left + ahead[rows] @ gram
+            U_new[rows] = update(rows, gradient)
+            return U_new[rows]
+
+        if row_wise:
+            answer = self.block.M.ask(Ask(U, V, V_bar=V, left=pulled, update=renew))
+        else:
+            self.block.M.ask(Ask(U, V, V_bar=V, left=pulled))
+            renew(slice(0, U.shape[0]), pulled)
+            answer = self.block.M.ask(Ask(U, V, U_bar=U_new))
+        gradient = _right(answer) + (U_new.T @ (U_new - U)) @ V
+        if V_bar is not V:
+            gradient += (U_new.T @ U_new) @ (V_bar - V)
+        return Swept(self._look(Y, answer, 3.0 if row_wise else 4.0), U_new, gradient)
+
+    def _look(
+        self,
+        Y: Blocks,
+        answer: Answer,
+        products: float,
+        at: Blocks | None = None,
+        gradient: Blocks | None = None,
+        value_at: float | None = None,
+    ) -> Look:
         M, U, V = self.block.M, Y["U"], Y["V"]
-        flat = None if at is None else np.zeros_like(at.flat)
-        gradient = None if at is None or flat is None else at.layout.views(flat)
-        elsewhere = value_at and at is not None and at is not Y
-        residual = error = below = distance = 0.0
-
-        size = (M.tile_rows, M.shape[1])
-        room_X, room_S = np.empty(size), np.empty(size)
-        room_B = np.empty(size) if elsewhere else None
-        room_V = np.empty_like(V) if gradient is not None else None
-        for rows in M.tiles():
-            X, S = room_X[: rows.stop - rows.start], room_S[: rows.stop - rows.start]
-            np.matmul(U[rows], V, out=X)
-            B = None if at is None or room_B is None else room_B[: rows.stop - rows.start]
-            if at is not None and B is not None:
-                np.matmul(at["U"][rows], at["V"], out=B)
-                B -= X
-            sums = split(M, rows, X, S)
-            residual, error, below = residual + sums[0], error + sums[1], below + sums[2]
-            if at is not None and gradient is not None and room_V is not None:
-                np.matmul(S, at["V"].T, out=gradient["U"][rows])
-                np.matmul(at["U"][rows].T, S, out=room_V)
-                gradient["V"] += room_V
-            if B is not None:
-                B += S  # X̄ − W = (X̄ − X) + S
-                distance += float(np.vdot(B, B))
-        if at is not None and gradient is not None and at is not Y:
-            add_change(gradient, Y, at)
-
-        value = 0.5 * residual
-        scale = M.frobenius
+        residual, scale = math.sqrt(answer.residual), M.frobenius
         return Look(
             Y=Y,
             W=LazyW(M, U, V),
-            value=value,
+            value=0.5 * answer.residual,
             at=at,
-            gradient=None if at is None or flat is None else at.like(flat),
-            value_at=0.5 * distance if elsewhere else value if at is Y else None,
-            norms=self.block.bounds(math.hypot(scale, math.sqrt(below)), math.sqrt(residual), U, V),
-            metrics={
-                "relative_error": math.sqrt(error) / scale,
-                "model_residual": math.sqrt(residual) / scale,
-            },
-            products=1.0 if at is None else 4.0 if elsewhere else 3.0,
+            gradient=gradient,
+            value_at=value_at,
+            norms=self.block.bounds(math.hypot(scale, math.sqrt(answer.below)), residual, answer.gram, V @ V.T),
+            metrics={"relative_error": math.sqrt(answer.error) / scale, "model_residual": residual / scale},
+            products=products,
+            rounding=M.rounding,
         )
 
 
-def split(M: Data, rows: slice, X: Array, S: Array) -> tuple[float, float, float]:
-    """S = X − W for a tile, and ‖S‖², ‖M − max(0, X)‖², ‖min(0, X) off the support‖²; X is used up."""
-    if M.dense is not None:
-        tile = M.dense[rows]
-        X -= tile
-        np.maximum(X, 0.0, out=S)
-        np.copyto(S, X, where=tile > 0)
-        X -= S
-        below = float(np.vdot(X, X))
-        np.maximum(S, -tile, out=X)
-        return float(np.vdot(S, S)), float(np.vdot(X, X)), below
-    places, values = M.support(rows)
-    line = X.reshape(-1)
-    x = line[places]
-    line[places] = 0.0
-    np.maximum(X, 0.0, out=S)
-    X -= S
-    above, below = float(np.vdot(S, S)), float(np.vdot(X, X))
-    x -= values
-    S.reshape(-1)[places] = x
-    clipped = np.maximum(x, -values)
-    return above + float(x @ x), above + float(clipped @ clipped), below
-
-
-def add_change(gradient: dict[str, Array], Y: Blocks, at: Blocks) -> None:
-    """From S V̄ᵀ and ŪᵀS to the gradient at Ȳ: adds (X̄ − X)V̄ᵀ and Ūᵀ(X̄ − X), X̄ − X = dU V̄ + U dV = dU V + Ū dV."""
-    U, V, U_bar, V_bar = Y["U"], Y["V"], at["U"], at["V"]
-    dU, dV = U_bar - U, V_bar - V
-    gradient["U"] += dU @ (V_bar @ V_bar.T)
-    gradient["U"] += U @ (dV @ V_bar.T)
-    gradient["V"] += (U_bar.T @ dU) @ V
-    gradient["V"] += (U_bar.T @ U_bar) @ dV
+def _right(answer: Answer) -> Array:
+    """ŪᵀS."""
+    if answer.right is None:
+        raise RuntimeError("A pass was asked for a product and left it out.")
+    return answer.right.T

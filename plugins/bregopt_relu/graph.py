@@ -1,10 +1,24 @@
 """A smooth regularizer on U put into F: its gradient joins the pass, its curvature joins the kernel."""
 
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Blocks, Kernel, KernelPolicy, Look, Norms, Oracle, Smad, SmoothPart, SmoothRegularizer
+from bregopt import (
+    Array,
+    Blocks,
+    Kernel,
+    KernelPolicy,
+    Look,
+    Norms,
+    Oracle,
+    Smad,
+    SmoothPart,
+    SmoothRegularizer,
+    Swept,
+    Update,
+)
 from bregopt_relu.loss import Factorization, constants
 
 
@@ -29,6 +43,13 @@ class WithSmooth(SmoothPart):
         """The gradient with that of S at Y."""
         slope = self.S.gradient(Y["U"])
         return gradient.map(lambda name, X: X + slope if name == "U" else X)
+
+    def gram(self, Y: Blocks, name: str) -> Array | None:
+        return None if name == "U" else self.loss.gram(Y, name)
+
+    def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
+        loss = self.loss.block_lipschitz(Y, name)
+        return loss if loss is None or name != "U" else loss + float(self.share.max())
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         """The constants of the loss for what the kernel has on U beyond ``share``; S is convex: no more below."""
@@ -69,3 +90,12 @@ class SmoothOracle(Oracle):
         if at is not None and look.value_at is not None:
             changes["value_at"] = look.value_at + self.smooth.S.value(at["U"])
         return evolve(look, **changes)
+
+    def working(self) -> AbstractContextManager[Any]:
+        return self.oracle.working()
+
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+        slope = self.smooth.S.gradient(at["U"])
+        swept = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
+        value = swept.look.value + self.smooth.S.value(Y["U"])
+        return evolve(swept, look=evolve(swept.look, value=value))

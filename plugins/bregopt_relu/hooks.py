@@ -5,11 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from bregopt import Blocks, ClosedFormBlock, KernelPolicy, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
+from bregopt import (
+    Blocks,
+    ClosedFormBlock,
+    KernelPolicy,
+    Method,
+    Oracle,
+    Problem,
+    Registrar,
+    SmoothPart,
+    Start,
+    hookimpl,
+)
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.fused import FusedOracle
 from bregopt_relu.graph import SmoothOracle, WithSmooth
 from bregopt_relu.loss import Factorization
+from bregopt_relu.masked_newton import MaskedNewton
 from bregopt_relu.policies import fixed, paper, s4, tight
 from bregopt_relu.problem import relu_nmd
 from bregopt_relu.starts import TSVD, ScaledRandom
@@ -25,6 +37,7 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(KernelPolicy, "fixed", fixed)
     registry.add(Start, "scaled-random", ScaledRandom)
     registry.add(Start, "tsvd", TSVD)
+    registry.add(Method, "masked-newton", MaskedNewton)
 
 
 @hookimpl

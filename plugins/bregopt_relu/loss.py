@@ -9,14 +9,15 @@ from attrs import frozen
 
 from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart
 from bregopt_relu.block import LazyW
-from bregopt_relu.data import TILE_ENTRIES, TILE_ROWS
 from bregopt_relu.policies import quartic
+
+TILE_ENTRIES = 2**18
 
 
 def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
     """W, lazy or an array, as tiles of rows."""
     m, n = W.shape
-    size = max(TILE_ROWS, TILE_ENTRIES // n)
+    size = max(1, TILE_ENTRIES // n)
     for start in range(0, m, size):
         rows = slice(start, min(start + size, m))
         yield rows, W.rows(rows) if isinstance(W, LazyW) else W[rows]
@@ -44,6 +45,10 @@ class Factorization(SmoothPart):
             gradient["U"][rows] = residual @ V.T
             gradient["V"] += U[rows].T @ residual
         return 0.5 * total, Y.like(flat)
+
+    def gram(self, Y: Blocks, name: str) -> Array:
+        """VVᵀ for U and UᵀU for V."""
+        return np.asarray(Y["V"] @ Y["V"].T if name == "U" else Y["U"].T @ Y["U"])
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         return constants(kernel, kernel.quadratic("U"), norms, reduced)

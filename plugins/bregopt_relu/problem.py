@@ -17,12 +17,14 @@ from bregopt import (
     SmoothRegularizer,
     Trait,
     make,
+    resolve_data,
 )
 from bregopt.errors import IncompatibleError, parameter
 from bregopt_relu.block import LazyW, ReluBlock
-from bregopt_relu.data import Data, as_data
+from bregopt_relu.data import as_data
 from bregopt_relu.graph import SharedPolicy, WithSmooth
 from bregopt_relu.loss import Factorization
+from bregopt_relu.matrix import Matrix
 from bregopt_relu.policies import fixed, tight
 from bregopt_relu.starts import ScaledRandom
 
@@ -34,13 +36,16 @@ def relu_nmd(
     V: Regularizer | str = "none",
     kernel: KernelPolicy | str = "auto",
     graph: SmoothRegularizer | None = None,
+    dtype: str = "auto",
+    threads: int | None = None,
 ) -> Problem:
     """``min ½‖W − UV‖² + H₁(U) + H₂(V)  s.t.  max(0, W) = M``: a sparse M ≥ 0 as the ReLU of a low-rank matrix.
 
     Parameters
     ----------
     M : array or sparse matrix
-        m×n, non-negative: numpy, any scipy.sparse format, or pydata sparse.
+        m×n, non-negative: numpy, any scipy.sparse format, pydata sparse, a dask array, or anything that is sliced by
+        rows, such as ``numpy.memmap``, zarr or h5py: such a matrix is read tile by tile, and never held as a whole.
     rank : int
         Columns of U and rows of V.
     U, V : Regularizer or str
@@ -51,8 +56,16 @@ def relu_nmd(
     graph : SmoothRegularizer, optional
         A smooth term on U that is put into F instead of H, such as ``Graph(L, mu)``: the step then takes its gradient,
         and the kernel the share of U that its curvature needs, row by row where H₁ is separable.
+    dtype : str
+        Of the products: ``float64`` or ``float32``; ``auto`` is float32 for an M of that type. Sums, steps and factors
+        are float64.
+    threads : int, optional
+        For the pass; by default ``BREGOPT_THREADS``, or as many as there are processors.
     """
-    data = as_data(M)
+    found = resolve_data(M)
+    data = found if isinstance(found, Matrix) else as_data(found, dtype, threads)
+    if dtype not in ("auto", data.dtype.name):
+        raise parameter("dtype", "relu-nmd", f"'auto' or {data.dtype.name!r}, which this M decides on", dtype)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 1 <= rank <= min(data.shape):
         m, n = data.shape
         raise parameter("rank", "relu-nmd", f"a whole number from 1 to {min(m, n)}, as M is {m}×{n}", rank)
@@ -99,7 +112,7 @@ def _with_graph(
     return WithSmooth(S, share), SharedPolicy(policy, make("kernel", "block-quadratic", U=U))
 
 
-def _metrics(M: Data) -> Mapping[str, Any]:
+def _metrics(M: Matrix) -> Mapping[str, Any]:
     """The figures of the fused pass, for the plain oracle."""
 
     def parts(Y: Blocks) -> tuple[float, float]:

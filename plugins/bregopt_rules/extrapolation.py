@@ -1,4 +1,4 @@
-"""Simple β rules: zero, constant, Nesterov."""
+"""Simple β rules: zero, constant, growing, Nesterov."""
 
 import math
 from typing import Any, ClassVar, final
@@ -51,3 +51,17 @@ class Nesterov(Extrapolation):
     def choose(self, move: Move, memory: float) -> tuple[float, float]:
         theta = (1.0 + math.sqrt(1.0 + 4.0 * memory * memory)) / 2.0
         return inside((memory - 1.0) / theta, move), theta
+
+
+@final
+@frozen
+class Growing(Extrapolation):
+    """``β_k = c·(k − 1)/(k + 2)``, k counted from the last beginning."""
+
+    c: float = field(default=1.0, validator=validate.number(above=0, at_most=1))
+
+    def begin(self) -> int:
+        return 1
+
+    def choose(self, move: Move, memory: int) -> tuple[float, int]:
+        return inside(self.c * (memory - 1) / (memory + 2), move), memory + 1

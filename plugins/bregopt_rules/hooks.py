@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bregopt import Extrapolation, Registrar, StepRule, StopRule, hookimpl, make
-from bregopt_rules import extrapolation, step, stopping
+from bregopt_rules import composed, extrapolation, step, stopping
 from bregopt_rules.assumption2 import Assumption2
+from bregopt_rules.backtrack import Backtrack
 
 
 @hookimpl
@@ -13,10 +14,16 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(Extrapolation, "zero", extrapolation.NoExtrapolation)
     registry.add(Extrapolation, "constant", extrapolation.Constant)
     registry.add(Extrapolation, "nesterov", extrapolation.Nesterov)
+    registry.add(Extrapolation, "growing", extrapolation.Growing)
     registry.add(Extrapolation, "assumption2", Assumption2)
+    registry.add(Extrapolation, "exact-gap", composed.ExactGap)
+    registry.add(Extrapolation, "least", composed.Least)
+    registry.add(Extrapolation, "restart", composed.Restart)
 
     registry.add(StepRule, "constant", step.ConstantStep)
     registry.add(StepRule, "monotone", step.Monotone)
+    registry.add(StepRule, "predicted", step.Predicted)
+    registry.add(StepRule, "backtrack", Backtrack)
 
     registry.add(StopRule, "max-iterations", stopping.MaxIterations)
     registry.add(StopRule, "max-seconds", stopping.MaxSeconds)
@@ -30,8 +37,29 @@ def bregopt_register(registry: Registrar) -> None:
 
 
 EXAMPLES = {
-    "extrapolation": ["zero", "constant(0.6)", "nesterov", "assumption2", "assumption2(bound=low)"],
-    "step": ["constant(0.5)", "constant", "monotone", "monotone(1000, shrink=0.3)"],
+    "extrapolation": [
+        "zero",
+        "constant(0.6)",
+        "growing",
+        "nesterov",
+        "assumption2",
+        "assumption2(bound=low)",
+        "exact-gap",
+        "least",
+        "restart",
+        "restart(when=gradient)",
+        "restart(when=bregman)",
+        "restart(growing, when=periodic, every=4)",
+    ],
+    "step": [
+        "constant(0.5)",
+        "constant",
+        "monotone",
+        "monotone(1000, shrink=0.3)",
+        "predicted",
+        "predicted(0.9)",
+        "backtrack",
+    ],
 }
 
 

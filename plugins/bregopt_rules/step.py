@@ -1,5 +1,6 @@
-"""Step rules: a constant step, and one that only falls."""
+"""Step rules: a constant step, one that only falls, and one that follows the curvature seen."""
 
+import math
 from typing import ClassVar, final
 
 from attrs import field, frozen
@@ -16,6 +17,9 @@ class ConstantStep(StepRule):
     """``λ_k = λ``; without a value λ_k = 1/L, the longest step that needs no test."""
 
     step: float | None = field(default=None, validator=validate.number(above=0, optional=True))
+
+    def needs_limit(self, carried: float | None) -> bool:
+        return self.step is None
 
     def propose(self, carried: float | None, limit: float | None) -> float:
         if self.step is not None:
@@ -37,6 +41,9 @@ class Monotone(StepRule):
     shrink: float = field(default=0.5, validator=validate.number(above=0, below=1))
     tests: ClassVar[bool] = True
 
+    def needs_limit(self, carried: float | None) -> bool:
+        return carried is None
+
     def propose(self, carried: float | None, limit: float | None) -> float:
         return carried if carried is not None else self.start * (limit or 1.0)
 
@@ -44,3 +51,31 @@ class Monotone(StepRule):
         if trial.holds or trial.D_psi / trial.step <= trial.noise or trial.step <= SHORTEST:
             return True, trial.step
         return False, self.shrink * trial.step
+
+
+@final
+@frozen
+class Predicted(StepRule):
+    """``λ = target/L`` for the curvature ``L = D_F/D_ψ`` of the last step, within λ/4 and 2λ, by the upper test.
+
+    A step that fails the test is taken again with ``min(λ/2, 0.9/L)``. The first is 1/L of the theory, or 1.
+    """
+
+    target: float = field(default=0.6, validator=validate.number(above=0, below=1))
+    tests: ClassVar[bool] = True
+
+    def needs_limit(self, carried: float | None) -> bool:
+        return carried is None
+
+    def propose(self, carried: float | None, limit: float | None) -> float:
+        return carried if carried is not None else limit or 1.0
+
+    def judge(self, trial: Trial) -> tuple[bool, float]:
+        step = trial.step
+        if trial.D_psi / step <= trial.noise or step <= SHORTEST:
+            return True, step
+        curvature = max(trial.D_F, 0.0) / trial.D_psi
+        if not trial.holds:
+            return False, min(0.5 * step, 0.9 / curvature) if math.isfinite(curvature) else 0.25 * step
+        wanted = self.target / curvature if curvature > 0 else math.inf
+        return True, min(max(wanted, 0.25 * step), 2.0 * step)

@@ -38,6 +38,9 @@ class Made(bo.Regularizer):
     def piece(self, X):
         return self.claims["piece"](X) if "piece" in self.claims else None
 
+    def scalar(self):
+        return self.claims.get("scalar")
+
 
 def soft(X, t):
     return X - np.clip(X, -t, t)
@@ -69,6 +72,11 @@ def project_ball(X, step):
 
 def project_sphere(X, step):
     return X / np.linalg.norm(X) if X.any() else np.full_like(X, X.size**-0.5)
+
+
+def wide_ball(X):
+    """Holds the rows of most Gaussian 4×3 matrices, but not the matrices."""
+    return inside(np.linalg.norm(X) <= 2.5)
 
 
 def feasible_returned(X, step):
@@ -142,17 +150,28 @@ def simplex(X):
     return inside(X.min() >= -1e-12 and abs(X.sum() - 1) <= (1e-9 if X.dtype == np.float64 else 1e-5) * X.size)
 
 
-CONVEX, HOMOGENEOUS, SEPARABLE = Trait.CONVEX, Trait.HOMOGENEOUS, Trait.SEPARABLE
-L1 = Made(l1, soft, CONVEX | SEPARABLE | HOMOGENEOUS)
+def by_count(X, step):
+    return rows_shrunk(X, step * len(X))
+
+
+CONVEX, HOMOGENEOUS, SEPARABLE, ROW_WISE = Trait.CONVEX, Trait.HOMOGENEOUS, Trait.SEPARABLE, Trait.ROW_WISE
+L1 = Made(l1, soft, CONVEX | SEPARABLE | HOMOGENEOUS | ROW_WISE)
 RIDGE = Made(ridge, lambda X, t: X / (1 + t), CONVEX | SEPARABLE)
 BALL = Made(lambda X: inside(np.linalg.norm(X) <= 1 + 1e-6), project_ball, CONVEX)
 L0 = Made(lambda X: float(np.count_nonzero(X)), lambda X, t: hard(X, np.sqrt(2 * t)), SEPARABLE)
 TOP = Made(sparse_and_positive, lambda X, t: top(np.maximum(X, 0)), HOMOGENEOUS)
-GROUP = Made(lambda X: float(np.linalg.norm(X, axis=1).sum()), rows_shrunk, CONVEX | HOMOGENEOUS)
+GROUP = Made(lambda X: float(np.linalg.norm(X, axis=1).sum()), rows_shrunk, CONVEX | HOMOGENEOUS | ROW_WISE)
 MCP = Made(mcp, firm, SEPARABLE, weak_convexity=0.5, step_limit=2.0)
 SIMPLEX = Made(simplex, onto_simplex, CONVEX)
 HUBER = Made(huber, lambda X, t: np.where(np.abs(X) <= 1 + t, X / (1 + t), X - t * np.sign(X)), CONVEX | SEPARABLE)
 ELASTIC = Made(lambda X: l1(X) + ridge(X), lambda X, t: soft(X, t) / (1 + t), CONVEX | SEPARABLE, split=(L1, 1.0))
+SPELT = Made(l1, soft, CONVEX | SEPARABLE, scalar=bo.ScalarPenalty(l1=1.0))
+ABOVE = Made(
+    lambda X: inside(X.min() >= -1e-9 * np.abs(X).max()),
+    lambda X, t: np.maximum(X, 0.0),
+    CONVEX | SEPARABLE,
+    scalar=bo.ScalarPenalty(low=0.0),
+)
 SPHERE = Made(lambda X: inside(abs(np.linalg.norm(X) - 1) <= 1e-6), project_sphere, Trait.CONSTANT_NORM)
 
 
@@ -219,12 +238,23 @@ REGULARIZERS = {
     "not convex": ("traits/convex", L1, like(L0, traits=CONVEX | SEPARABLE)),
     "prox not of a convex H": ("traits/convex", L1, like(L1, prox=lambda X, t: 3 * X)),
     "not homogeneous": ("traits/homogeneous", L1, like(RIDGE, traits=RIDGE.traits | HOMOGENEOUS)),
+    "set that is no cone": ("traits/homogeneous", L1, Made(BALL.value, lambda X, t: X.copy(), HOMOGENEOUS)),
     "not separable": ("traits/separable", L1, like(GROUP, traits=GROUP.traits | SEPARABLE)),
     "one step for all": ("traits/separable", L1, like(L1, prox=lambda X, t: soft(X, float(np.mean(t))))),
+    "not by rows": ("traits/row-wise", GROUP, like(BALL, traits=CONVEX | ROW_WISE)),
+    "rows that count each other": ("traits/row-wise", GROUP, like(GROUP, prox=by_count)),
+    "value not by rows": ("traits/row-wise", GROUP, Made(wide_ball, lambda X, t: X.copy(), ROW_WISE)),
+    "rows with weights of their own": ("traits/row-wise", L1, Made(Square().value, Square().prox, ROW_WISE)),
+    "one step for all rows": ("traits/row-wise", L1, like(L1, prox=lambda X, t: soft(X, float(np.mean(t))))),
     "not of constant norm": ("traits/constant-norm", SPHERE, like(BALL, traits=Trait.CONSTANT_NORM)),
     "half the modulus": ("weak-convexity/holds", MCP, like(MCP, weak_convexity=0.25)),
     "split without its ridge": ("split/adds-up", ELASTIC, like(ELASTIC, split=(L1, 0.5))),
     "split not homogeneous": ("split/adds-up", ELASTIC, like(ELASTIC, split=(like(RIDGE, traits=HOMOGENEOUS), 1.0))),
+    "scalar penalty of another weight": ("scalar/adds-up", SPELT, like(SPELT, scalar=bo.ScalarPenalty(l1=1.01))),
+    "scalar penalty with a bound": ("scalar/adds-up", SPELT, like(SPELT, scalar=bo.ScalarPenalty(l1=1.0, low=0.0))),
+    "scalar penalty, another value": ("scalar/adds-up", SPELT, like(SPELT, value=huber)),
+    "scalar penalty, value without bound": ("scalar/adds-up", ABOVE, like(ABOVE, value=lambda X: 0.0)),
+    "scalar penalty, not separable": ("scalar/adds-up", SPELT, like(SPELT, traits=CONVEX)),
     "wrong piece": ("piece/holds", like(L0, piece=supported), like(L0, piece=lambda X: bo.Zero())),
     "majoriser below": ("majorize/holds", like(MCP, majorize=linear_above(1.0)), like(MCP, majorize=linear_above(0.9))),
     "no step limit": ("step-limit/respected", MCP, like(MCP, step_limit=5.0)),

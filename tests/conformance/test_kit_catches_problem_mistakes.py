@@ -15,7 +15,7 @@ Y = bo.Blocks(U=RNG.standard_normal((5, 2)), V=RNG.standard_normal((2, 4)))
 
 
 def relu(kernel="tight", M=M):
-    return bo.compose("relu-nmd", M, rank=2, kernel=kernel)
+    return bo.compose("relu-nmd", M, rank=2, kernel=kernel, threads=1)
 
 
 RIGHT = (relu(), Y)
@@ -70,6 +70,19 @@ class Seen(bo.Oracle):
         return evolve(look, **{name: change(look) for name, change in self.changed.items()})
 
 
+@frozen(eq=False)
+class Sweeping(bo.Oracle):
+    """Looks of the right oracle, with another sweep."""
+
+    swept: object
+
+    def look(self, Y, at=None, *, value_at=False):
+        return RIGHT[0].oracle.look(Y, at, value_at=value_at)
+
+    def sweep(self, Y, at, update, *, row_wise):
+        return self.swept(Y, at, update, row_wise)
+
+
 def smooth(problem=RIGHT[0], **changed):
     return evolve(problem, smooth=Smooth(problem.smooth, changed), oracle=None), Y
 
@@ -80,6 +93,50 @@ def block(**changed):
 
 def seen(**changed):
     return evolve(RIGHT[0], oracle=Seen(RIGHT[0].oracle, changed)), Y
+
+
+def sweeping(swept):
+    return evolve(RIGHT[0], oracle=Sweeping(swept)), Y
+
+
+def right_sweep(Y, at, update, row_wise):
+    return RIGHT[0].oracle.sweep(Y, at, update, row_wise=row_wise)
+
+
+def with_gradient(Y, at, update, row_wise):
+    swept = right_sweep(Y, at, update, row_wise)
+    return evolve(swept, gradient=1.001 * swept.gradient)
+
+
+def with_value(Y, at, update, row_wise):
+    swept = right_sweep(Y, at, update, row_wise)
+    return evolve(swept, look=evolve(swept.look, value=1.001 * swept.look.value))
+
+
+def from_a_steeper_slope(Y, at, update, row_wise):
+    return right_sweep(Y, at, lambda rows, G: update(rows, 1.001 * G), row_wise)
+
+
+def at_V_itself(Y, at, update, row_wise):
+    return right_sweep(Y, bo.Blocks(U=at.U, V=Y.V), update, row_wise)
+
+
+def without_the_last_row(Y, at, update, row_wise):
+    def most(rows, G):
+        return np.vstack([update(slice(0, 4), G[:4]), at.U[4:]])
+
+    return right_sweep(Y, at, most, row_wise)
+
+
+def twice(Y, at, update, row_wise):
+    return right_sweep(Y, at, lambda rows, G: 0.5 * (update(rows, G) + update(rows, G)), row_wise)
+
+
+def row_by_row(Y, at, update, row_wise):
+    def single(rows, G):
+        return np.vstack([update(slice(i, i + 1), G[i : i + 1]) for i in range(len(G))])
+
+    return right_sweep(Y, at, single, row_wise)
 
 
 def only(name, factor):
@@ -162,6 +219,14 @@ MISTAKES = {
     "gradient of a look": ("oracle/equals-plain", RIGHT, seen(gradient=stretched_gradient)),
     "norms of a look": ("oracle/equals-plain", RIGHT, seen(norms=lambda look: {**look.norms, "spectral": 0.0})),
     "metrics of a look": ("oracle/equals-plain", RIGHT, seen(metrics=lambda look: {})),
+    "gradient of a sweep": ("oracle/sweep", sweeping(right_sweep), sweeping(with_gradient)),
+    "value of a sweep": ("oracle/sweep", RIGHT, sweeping(with_value)),
+    "first gradient of a sweep": ("oracle/sweep", RIGHT, sweeping(from_a_steeper_slope)),
+    "no extrapolation of V in a sweep": ("oracle/sweep", RIGHT, sweeping(at_V_itself)),
+    "row missed by a sweep": ("oracle/sweep", RIGHT, sweeping(without_the_last_row)),
+    "rows asked for twice by a sweep": ("oracle/sweep", RIGHT, sweeping(twice)),
+    "update cut into rows against its will": ("oracle/sweep", RIGHT, sweeping(row_by_row)),
+    "look of a sweep": ("oracle/sweep", seen(), seen(gradient=stretched_gradient)),
     "tight kernel times 0.95": ("smad/upper", planted(1.0), planted(0.95)),
     "fixed kernel times 0.95": ("smad/upper", reduced_only(1.0), reduced_only(0.95)),
     "upper times 0.95": ("smad/upper", RIGHT, times(RIGHT, upper=0.95)),
@@ -183,3 +248,15 @@ def test_the_tight_kernel_times_095_is_caught_with_every_seed(seed):
 def test_a_problem_alone_is_checked_at_its_start():
     assert status("block/optimal", relu()).status is Status.PASSED
     assert list(checks_of(relu())) == list(checks_of(RIGHT))
+
+
+def test_a_sweep_says_which_row_it_missed_and_how_often_it_asked():
+    assert "asked 0 times for row 4" in status("oracle/sweep", sweeping(without_the_last_row)).message
+    assert "asked 2 times for row 0" in status("oracle/sweep", sweeping(twice)).message
+    assert "row_wise=False" in status("oracle/sweep", sweeping(row_by_row)).message
+
+
+def test_sweeps_are_checked_for_two_blocks_and_a_special_oracle_only():
+    plain = evolve(RIGHT[0], oracle=bo.PlainOracle(RIGHT[0].smooth, RIGHT[0].block))
+    for pair in ((RIGHT[0], bo.Blocks(U=Y.U)), (plain, Y)):
+        assert status("oracle/sweep", pair).status is Status.NOT_APPLICABLE

@@ -138,5 +138,6 @@ def test_a_constant_beta_beyond_assumption_2_is_reported():
 def test_extrapolation_with_a_regularizer_that_is_not_weakly_convex_has_no_guarantee():
     M = np.maximum(0, np.random.default_rng(0).standard_normal((20, 15)))
     problem = bo.compose("relu-nmd", M, rank=3, U="l0-ball(20)")
-    assert not bo.solve(problem, method="aapb", max_iterations=5).certificate.assumptions["convexity"].held
+    assert not bo.solve(problem, method="aapb-certified", max_iterations=5).certificate.assumptions["convexity"].held
+    assert bo.solve(problem, method="aapb", max_iterations=5).certificate.guaranteed  # by the guard
     assert bo.solve(problem, method="apb", max_iterations=5).certificate.guaranteed

@@ -157,8 +157,8 @@ def test_a_problem_without_a_known_constant_asks_for_a_step():
     problem = bo.Problem(smooth=Silent(), block=Shrunk(), kernel=quartic_problem().kernel)
     start = bo.Blocks(y=[0.3, 0.1])
     with pytest.raises(bo.errors.IncompatibleError, match="step='monotone'"):
-        bo.solve(problem, start=start)
+        bo.solve(problem, method="apb", start=start)
     result = bo.solve(problem, method="apb(step=monotone)", start=start, max_iterations=50)
     assert result.certificate.monotone
     with pytest.raises(bo.errors.IncompatibleError, match="start=Blocks"):
-        bo.solve(problem)
+        bo.solve(problem, method="aapb")

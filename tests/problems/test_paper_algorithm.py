@@ -140,7 +140,7 @@ def test_several_tiles_give_the_same_as_one(M, start, monkeypatch):
     monkeypatch.setattr(bregopt_relu.data, "TILE_ROWS", 5)
     monkeypatch.setattr(bregopt_relu.data, "TILE_ENTRIES", 100)
     for form in ("dense", "csr"):
-        tiled = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK)
-        assert len(list(tiled.block.M.tiles())) == 7
+        tiled = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK, threads=2)
+        assert len(list(tiled.block.M.tiles())) == 8
         result = bo.solve(tiled, start=start, max_iterations=20)
         np.testing.assert_allclose(result.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)

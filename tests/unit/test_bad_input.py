@@ -131,7 +131,7 @@ def test_an_infeasible_start_is_replaced_by_its_prox_and_the_result_says_so():
     assert any("infeasible" in note for note in result.notes)
     assert "infeasible" in result.certificate.summary()
     feasible = bo.solve(problem, start=bo.Blocks(U=np.ones((2, 1)), V=[[1.0, 0, 0]]), max_iterations=1)
-    assert feasible.notes == ()
+    assert not any("infeasible" in note for note in feasible.notes)
 
 
 def test_a_run_that_ends_at_zero_says_so():
@@ -142,7 +142,7 @@ def test_a_run_that_ends_at_zero_says_so():
 
 def test_a_run_that_overflows_ends_with_its_best_finite_point():
     result = bo.solve(bo.compose("relu-nmd", 1e6 * GOOD, rank=2, kernel="tight"), method="apb(step=1e9)")
-    assert result.status is bo.Status.NOT_FINITE
+    assert result.status in (bo.Status.NOT_FINITE, bo.Status.DIVERGED)
     assert np.isfinite(result.objective)
     assert np.isfinite(result.Y.flat).all()
     assert not result.converged

@@ -61,14 +61,12 @@ def test_without_a_file_the_built_in_matrix_is_solved(call):
 
 def test_the_summary_says_what_was_solved_how_well_and_why_it_ended(call, file):
     code, out, err = call("solve", file, "-r", 3, "-U", "l1(0.01)", "--kernel", "paper", "--max-iterations", 5)
-    result = bregopt.solve(
-        bregopt.compose("relu-nmd", M, rank=3, U="l1(0.01)", kernel="paper"), method="aapb", max_iterations=5
-    )
+    result = bregopt.solve(bregopt.compose("relu-nmd", M, rank=3, U="l1(0.01)", kernel="paper"), max_iterations=5)
     assert (code, err) == (0, "")
     for text in (
         "M.npy, 12×9, ",
         "rank 3, H on U: l1(0.01), H on V: none",
-        "aapb, paper kernel",
+        "auto, paper kernel",
         f"{result.objective:.8g}",
         f"{result.metrics['relative_error']:.4g}",
         "The limit of 5 iterations was reached.",
@@ -93,7 +91,7 @@ def test_json_is_one_object_on_stdout_with_the_numbers_of_the_library(call, file
         "V": "nonneg",
         "kernel": "auto",
     }
-    assert (record["version"], record["method"], record["seed"]) == (bregopt.__version__, "aapb", 4)
+    assert (record["version"], record["method"], record["seed"]) == (bregopt.__version__, "auto", 4)
     assert record["objective"] == result.objective
     assert record["relative_error"] == result.metrics["relative_error"]
     assert record["model_residual"] == result.metrics["model_residual"]
@@ -102,7 +100,7 @@ def test_json_is_one_object_on_stdout_with_the_numbers_of_the_library(call, file
     assert record["seconds"] > 0
     assert set(record["certificate"]) >= {"lyapunov", "rises", "guaranteed", "stationarity", "subgradient", "notes"}
     assert record["certificate"]["relative_subgradient"] == result.certificate.relative_subgradient
-    assert record["certificate"]["assumptions"]["step"]["failed_at"] == []
+    assert all(found["failed_at"] == [] for found in record["certificate"]["assumptions"].values())
 
 
 def test_the_default_rank_is_ten_or_the_smaller_side(call, file):
@@ -120,7 +118,7 @@ def test_quiet_prints_nothing(call, file):
         (["--max-iterations", 4], "max-iterations"),
         (["--max-seconds", 0], "max-seconds"),
         (["--tolerance", 0.9], "relative-error"),
-        (["--tolerance", 0], "max-iterations"),
+        (["--tolerance", 0, "--max-iterations", 2], "max-iterations"),
         (["--stop", "target(1e9)"], "target"),
         (["--stop", "target(0)", "--stop", "max-products(9)"], "max-products"),
         (["--stop", "target(0)", "--max-iterations", 3], "max-iterations"),
@@ -128,7 +126,7 @@ def test_quiet_prints_nothing(call, file):
     ],
 )
 def test_a_run_ends_by_the_rules_that_were_given_and_by_sensible_ones_otherwise(options, status, call, tmp_path):
-    np.save(tmp_path / "small.npy", np.eye(3))
+    np.save(tmp_path / "small.npy", np.eye(4) + 0.1)
     code, out, _ = call("solve", tmp_path / "small.npy", "-r", 2, "--json", *options)
     assert (code, json.loads(out)["status"]) == (0, status)
 

@@ -215,3 +215,15 @@ def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name, tmp_path):
             refused += 1
             json.dumps(str(error))
     assert refused > 0
+
+
+def test_a_large_npy_is_read_by_rows_and_a_damaged_one_refused(tmp_path, monkeypatch):
+    M = np.arange(12.0).reshape(4, 3)
+    np.save(tmp_path / "M.npy", M)
+    monkeypatch.setattr("bregopt.cli.matrix_file.LARGE", 1)
+    found = read_matrix(tmp_path / "M.npy")
+    assert isinstance(found, np.memmap)
+    np.testing.assert_array_equal(found, M)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "M.npy").read_bytes()[:-8])
+    with pytest.raises(FileError, match="damaged"):
+        read_matrix(tmp_path / "cut.npy")

@@ -172,7 +172,7 @@ def test_an_upper_constant_alone_allows_the_step_but_no_extrapolation():
     known = problem(kernel="paper")
     upper = bo.Problem(smooth=Upper(), block=known.block, kernel=known.kernel, start=known.start)
     assert bo.solve(upper, method="apb", max_iterations=5).certificate.guaranteed
-    result = bo.solve(upper, method="aapb", max_iterations=5)
+    result = bo.solve(upper, method="aapb(assumption2, step=constant, w=Y, guard=false)", max_iterations=5)
     assert result.certificate.guaranteed
     assert np.nanmax(result.history["beta"]) == 0
     assert not bo.solve(upper, method="aapb(beta=0.1)", max_iterations=5).certificate.guaranteed
@@ -205,8 +205,8 @@ def test_each_stop_rule_has_a_status_and_a_sentence(spec):
 
 def test_rules_compose_with_or_and_and():
     few, many = bo.make("stop", "max-iterations(3)"), bo.make("stop", "max-products(30)")
-    assert bo.solve(problem(), stop=few | many).iterations == 3
-    both = bo.solve(problem(), stop=few & many)
+    assert bo.solve(problem(), method="apb", stop=few | many).iterations == 3
+    both = bo.solve(problem(), method="apb", stop=few & many)
     assert both.iterations == 9
     assert both.status is bo.Status.MAX_PRODUCTS
     assert "3 iterations" in both.reason

@@ -32,7 +32,7 @@ class $class_name(bo.Regularizer):
 
     eta: float = attrs.field(default=1.0, validator=bo.validate.number(at_least=0))
     # Claim only what is true: these enter the certificate and choose the proximal map.
-    traits = bo.Trait.CONVEX | bo.Trait.HOMOGENEOUS
+    traits = bo.Trait.CONVEX | bo.Trait.HOMOGENEOUS | bo.Trait.ROW_WISE
 
     def value(self, X: bo.Array) -> float:
         return float(self.eta) * float(lengths(X).sum())

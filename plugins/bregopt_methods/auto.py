@@ -1,0 +1,62 @@
+"""The method that picks one for the problem at hand."""
+
+import math
+from collections.abc import Iterator
+from typing import final
+
+from attrs import frozen
+
+from bregopt import Blocks, Method, Problem, State, Trait, make
+from bregopt.errors import IncompatibleError
+
+CHEAP = 3.0
+"""Density × rank up to which the curvature of every row is worth its price."""
+LARGE = 2**18
+"""Entries of UV from which on loading the compiled steps of masked-newton is worth it."""
+
+
+@final
+@frozen
+class Auto(Method):
+    """Picks by H, by density × rank and by size; the result says which method it was, and why."""
+
+    def settle(self, problem: Problem, Y: Blocks) -> tuple[Method, tuple[str, ...]]:
+        for spec, why in candidates(problem, Y):
+            method: Method = make("method", spec)
+            if _takes(method, problem):
+                return method, (f"auto picked {spec}: {why}.",)
+        raise IncompatibleError(f"No method that auto knows takes the {problem.name}: name one with method=.")
+
+    def start(self, problem: Problem, Y: Blocks) -> State:
+        raise IncompatibleError("auto is no iteration of its own: ask settle(problem, Y) for the method it picks.")
+
+    def advance(self, problem: Problem, state: State) -> State:
+        return self.start(problem, state.Y)
+
+
+def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
+    """Specs of methods, the best first, each with the reason for it."""
+    penalties = [problem.regularizer[name] for name in Y.names]
+    density = problem.block.density()
+    if density is None or any(problem.smooth.gram(Y, name) is None for name in Y.names):
+        yield "aapb", "F is no plain factorisation of data"
+    elif not all(Trait.SEPARABLE in H.traits for H in penalties):
+        yield "aapb", "H is not a sum over entries, so all that is known of it is its proximal map"
+    else:
+        scalars = [H.scalar() for H in penalties]
+        quadratic = all(h is not None and h.quadratic for h in scalars)
+        model = "H is zero or Tikhonov" if quadratic else "H is a sum over entries"
+        cheap, others = ("hybrid(els)", "els") if quadratic else ("hybrid", "ecd")
+        work, size = density * min(Y[Y.names[0]].shape), math.prod(Y[Y.names[0]].shape[:1] + Y[Y.names[1]].shape[1:])
+        if work <= CHEAP and size >= LARGE:
+            yield cheap, f"{model}, and density × rank is {work:.2g}: the curvature of each row is cheap"
+        yield others, f"{model}, which goes block by block"
+        yield "aapb", f"{model}"
+
+
+def _takes(method: Method, problem: Problem) -> bool:
+    try:
+        method.check(problem)
+    except IncompatibleError:
+        return False
+    return True

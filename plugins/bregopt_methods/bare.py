@@ -1,0 +1,55 @@
+"""The model without H, ``min ½‖W − UV‖²``: what the methods made for it have in common."""
+
+import numpy as np
+
+from bregopt import Array, Blocks, Look, Problem, State, Subgradient
+from bregopt.errors import IncompatibleError
+from bregopt_methods.doors import gradient, oracle
+
+
+def check_bare(problem: Problem, method: str) -> None:
+    """Refuse an H."""
+    if not problem.regularizer.is_zero:
+        raise IncompatibleError(
+            f"The method {method} solves the unregularised model only: H must be zero on every block. "
+            f"Got {problem.regularizer!r} instead; aapb, bpg, cocain and ppalm take an H."
+        )
+
+
+def check_factors(problem: Problem, Y: Blocks, method: str) -> None:
+    """Refuse an F that is not ½‖W − UV‖², which is known by its Gram matrices VVᵀ and UᵀU."""
+    if len(Y.names) == 2:
+        U, V = (Y[name] for name in Y.names)
+        if U.ndim == V.ndim == 2 and U.shape[1] == V.shape[0]:
+            grams = [problem.smooth.gram(Y, name) for name in Y.names]
+            if all(_same(G, X) for G, X in zip(grams, (V @ V.T, U.T @ U), strict=True)):
+                return
+    raise IncompatibleError(
+        f"The method {method} solves ½‖W − UV‖² for two factors U and V, and {type(problem.smooth).__name__} of the "
+        f"{problem.name} does not say that it is this function (SmoothPart.gram). Got {Y!r}; use aapb, bpg or cocain."
+    )
+
+
+def _same(G: Array | None, X: Array) -> bool:
+    return G is not None and float(np.linalg.norm(G - X)) <= 1e-9 * float(np.linalg.norm(X))
+
+
+def bare_state(iteration: int, Y: Blocks, look: Look, inner: object, beta: float | None = None) -> State:
+    """A state at the Y that was looked at, where Φ is all that is watched."""
+    return State(
+        iteration=iteration,
+        Y=Y,
+        objective=look.value,
+        metrics=look.metrics,
+        lyapunov=look.value,
+        scale=abs(look.value),
+        rounding=look.rounding,
+        beta=beta,
+        inner=inner,
+    )
+
+
+def bare_subgradient(problem: Problem, Y: Blocks) -> Subgradient:
+    """``A = ∇F(Y, W(Y))``, by a look."""
+    A = gradient(oracle(problem).look(Y, at=Y))
+    return Subgradient(A, A.norm())

@@ -1,0 +1,83 @@
+"""Turns from Nesterov's point, guarded by the bound of Φ that a turn brings along."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import final
+
+from attrs import frozen
+
+from bregopt import Blocks, Problem, State, Subgradient
+from bregopt_methods.doors import gradient, oracle
+from bregopt_methods.turn import Turn, check_blocks
+
+BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
+DESCENT: Mapping[str, str] = {"descent": "a turn without extrapolation lowers the bound, as exact minimisers make it"}
+
+
+@final
+@frozen(eq=False)
+class Past:
+    """What an iteration leaves to the next."""
+
+    Y_prev: Blocks
+    theta: float
+    xi: Blocks | None
+    """an element of ∂H(Y^k), where the step to Y^k gave one"""
+
+
+def begin(problem: Problem, Y: Blocks) -> State:
+    """State 0, by a look at the value."""
+    check_blocks(problem, Y)
+    look, H = oracle(problem).look(Y), problem.regularizer.value(Y)
+    return State(
+        iteration=0,
+        Y=Y,
+        objective=look.value + H,
+        metrics=look.metrics,
+        lyapunov=look.value + H,
+        scale=abs(look.value) + abs(H),
+        rounding=look.rounding,
+        inner=Past(Y, 1.0, None),
+    )
+
+
+def proceed(state: State, turn_from: Callable[[Blocks], Turn]) -> State:
+    """A turn from y = Y^k + β_k(Y^k − Y^{k−1}); if its bound is above the last one, a turn from Y^k instead.
+
+    The latter cannot be: it starts at F(Y^k, W(Y^k)) + H(Y^k), the least of the bounds of Φ(Y^k), and lowers that.
+    """
+    Y, past = state.Y, state.inner
+    beta, theta = nesterov(past.theta)
+    made = turn_from(Y if beta == 0 else Y.plus(beta, Y - past.Y_prev))
+    if beta > 0 and not made.bound <= state.lyapunov:
+        beta, theta = nesterov(1.0)
+        made = turn_from(Y)
+    rounding = made.look.rounding * max(made.scale, state.scale)
+    return State(
+        iteration=state.iteration + 1,
+        Y=made.Y,
+        objective=made.bound,
+        metrics=made.look.metrics,
+        lyapunov=made.bound,
+        scale=made.scale,
+        rounding=made.look.rounding,
+        beta=beta,
+        stationarity=made.residual,
+        assumptions={"descent": made.bound <= state.lyapunov + rounding},
+        exact=False,
+        inner=Past(Y, theta, made.xi),
+    )
+
+
+def nesterov(theta: float) -> tuple[float, float]:
+    """``β = (θ − 1)/θ⁺`` and ``θ⁺ = (1 + √(1 + 4θ²))/2``."""
+    following = (1.0 + math.sqrt(1.0 + 4.0 * theta * theta)) / 2.0
+    return (theta - 1.0) / following, following
+
+
+def subgradient(problem: Problem, Y: Blocks, xi: Blocks | None) -> Subgradient | None:
+    """``A = ∇F(Y, W(Y)) + ξ``, by a look."""
+    if xi is None:
+        return None
+    slope = gradient(oracle(problem).look(Y, at=Y))
+    return Subgradient(slope + xi, slope.norm())

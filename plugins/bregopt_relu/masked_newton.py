@@ -1,0 +1,148 @@
+"""masked-newton: damped Newton steps on min_W F, row by row for U and column by column for V."""
+
+import math
+from typing import final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt import Array, Blocks, Method, Oracle, Problem, State, Subgradient, Trait
+from bregopt.errors import IncompatibleError
+from bregopt_relu.block import ReluBlock
+from bregopt_relu.data import Data
+from bregopt_relu.loss import Factorization
+from bregopt_relu.row_steps import Turn, turn, turned
+
+TINY_STEP = 1e-12
+"""The step of the proximal map that brings an extrapolated point back to where H is finite."""
+
+
+@final
+@frozen(eq=False)
+class Carried:
+    """What the next iteration needs of those before."""
+
+    Y_prev: Blocks
+    theta: float
+    """of Nesterov's sequence"""
+    delta_U: Array
+    delta_V: Array
+    columns: Data
+    """Mᵀ"""
+
+
+@final
+@frozen
+class MaskedNewton(Method):
+    """Levenberg–Marquardt steps on f(U, V) = min_W F, row by row for U and column by column for V; for ReLU-NMD.
+
+    With f separate over the rows of U, and over the columns of V, an iteration is::
+
+        Ȳ = Y^k + β_k (Y^k − Y^{k−1})
+        U⁺: from Ū with V̄, a damped Newton step for each row, kept where f + H₁ falls
+        V⁺: from V̄ with U⁺, a damped Newton step for each column, kept where f + H₂ falls
+
+    Only entries with M > 0 or UV > 0 bend f: with a share d of all, an iteration costs 4 + (r + 3)d products. β follows
+    Nesterov's sequence; where Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0.
+    """
+
+    def check(self, problem: Problem) -> None:
+        _data(problem)
+        for name in ("U", "V"):
+            H = problem.regularizer[name]
+            if Trait.SEPARABLE not in H.traits:
+                raise IncompatibleError(
+                    f"masked-newton goes coordinate by coordinate, and {H!r} on {name} is not separable: "
+                    "use aapb, or a separable regularizer such as l1, l1-nonneg, ridge or elastic-net."
+                )
+
+    def start(self, problem: Problem, Y: Blocks) -> State:
+        M, look, H = _data(problem), _oracle(problem).look(Y), problem.regularizer.value(Y)
+        return State(
+            iteration=0,
+            Y=Y,
+            objective=look.value + H,
+            metrics=look.metrics,
+            lyapunov=look.value + H,
+            scale=abs(look.value) + abs(H),
+            rounding=M.rounding,
+            inner=Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M)),
+        )
+
+    def advance(self, problem: Problem, state: State) -> State:
+        past: Carried = state.inner
+        theta = _following(past.theta)
+        beta = (past.theta - 1.0) / theta
+        on_U, on_V, Y, H = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
+        if beta > 0 and not on_V.value + H <= state.objective:
+            theta, beta = _following(1.0), 0.0
+            on_U, on_V, Y, H = _step(problem, past, state.Y)
+        M = _data(problem)
+        return State(
+            iteration=state.iteration + 1,
+            Y=Y,
+            objective=on_V.value + H,
+            metrics={
+                "relative_error": math.sqrt(on_V.error) / M.frobenius,
+                "model_residual": math.sqrt(2.0 * on_V.value) / M.frobenius,
+            },
+            lyapunov=on_V.value + H,
+            scale=abs(on_V.value) + abs(H),
+            rounding=M.rounding,
+            beta=beta,
+            stationarity=math.sqrt(on_U.residual + on_V.residual),
+            inner=Carried(state.Y, theta, on_U.delta, on_V.delta, past.columns),
+        )
+
+    def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
+        """The element of ∂Φ(Y) of least norm, where four numbers spell H."""
+        Y = state.Y
+        penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
+        gradient = _oracle(problem).look(Y, at=Y).gradient if None not in penalties.values() else None
+        if gradient is None:
+            return None
+        A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}
+        return Subgradient(Blocks(**A), gradient.norm())
+
+
+def _following(theta: float) -> float:
+    return 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
+
+
+def _ahead(problem: Problem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:
+    """Ȳ, brought back to where H is finite."""
+    if beta == 0:
+        return Y
+    Y_bar, H = Y.plus(beta, Y - Y_prev), problem.regularizer
+    return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP)
+
+
+def _step(problem: Problem, past: Carried, Y: Blocks) -> tuple[Turn, Turn, Blocks, float]:
+    """Both turns from Y, the point they lead to, and H there."""
+    H = problem.regularizer
+    on_U = turn(_data(problem), Y["U"], Y["V"], past.delta_U, H["U"])
+    on_V = turn(past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
+    _oracle(problem).charge(on_U.products + on_V.products)
+    new = Blocks(U=on_U.U, V=on_V.U.T)
+    return on_U, on_V, new, H.value(new)
+
+
+def _data(problem: Problem) -> Data:
+    """M, of a problem that the method can solve."""
+    if not isinstance(problem.block, ReluBlock) or not isinstance(problem.smooth, Factorization):
+        raise IncompatibleError(
+            f"masked-newton is for ReLU-NMD without a graph term in F, and the {problem.name} is another: use aapb."
+        )
+    M = problem.block.M
+    if not isinstance(M, Data) or (M.source is not None and not M.resident):
+        raise IncompatibleError(
+            "masked-newton goes over M by rows and by columns, so M must be in memory, dense or sparse. "
+            f"Got {M!r} instead: load it, or use aapb."
+        )
+    return M
+
+
+def _oracle(problem: Problem) -> Oracle:
+    if problem.oracle is None:
+        raise IncompatibleError(f"The {problem.name} has no oracle yet: use bregopt.solve, which asks the plugins.")
+    return problem.oracle

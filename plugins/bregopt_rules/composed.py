@@ -1,0 +1,108 @@
+"""β rules made of others: the least of two, one that begins anew, one that is confirmed by the gap of F."""
+
+from functools import partial
+from typing import Any, final
+
+from attrs import field, frozen
+
+from bregopt import Extrapolation, Move, make, validate
+
+
+def _rule(spec: Any) -> Extrapolation:
+    rule: Extrapolation = make("extrapolation", spec)
+    return rule
+
+
+@final
+@frozen
+class Least(Extrapolation):
+    """``β = min(β₁, β₂)``: with Assumption 2 as the second, its guarantee for any first rule."""
+
+    first: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
+    second: Extrapolation = field(factory=partial(_rule, "assumption2"), converter=_rule)
+
+    delta: float = field(init=False)
+    epsilon: float = field(init=False)
+
+    @delta.default
+    def _same_delta(self) -> float:
+        return self.second.delta
+
+    @epsilon.default
+    def _same_epsilon(self) -> float:
+        return self.second.epsilon
+
+    def begin(self) -> tuple[Any, Any]:
+        return self.first.begin(), self.second.begin()
+
+    def choose(self, move: Move, memory: tuple[Any, Any]) -> tuple[float, tuple[Any, Any]]:
+        one, first = self.first.choose(move, memory[0])
+        two, second = self.second.choose(move, memory[1])
+        return min(one, two), (first, second)
+
+
+@final
+@frozen
+class ExactGap(Extrapolation):
+    """The β of a rule, shortened until ``D_{ψ_k}(Y^k, Ȳ)/λ_k + gap ≤ ((δ − ε)/λ_{k−1})·D_{ψ_{k−1}}(Y^{k−1}, Y^k)``.
+
+    The gap is F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), seen at Ȳ, where Assumption 2 takes a bound of it.
+    """
+
+    rule: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
+    delta: float = field(default=0.999, validator=validate.number(above=0, below=1))
+    epsilon: float = field(default=0.001, validator=validate.number(above=0, below=1))
+    exact: bool = field(default=True, init=False)
+
+    def begin(self) -> Any:
+        return self.rule.begin()
+
+    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+        return self.rule.choose(move, memory)
+
+
+@final
+@frozen
+class Restart(Extrapolation):
+    """A rule that begins anew, with β = 0, ``when`` something happens.
+
+    ``objective``: Φ rose; ``gradient``: ⟨Ȳ^{k−1} − Y^k, Y^k − Y^{k−1}⟩ > 0; ``bregman``: D_ψ(Y^k, Ȳ) would exceed ρ
+    times that of the last move; ``periodic``: ``every`` so many iterations.
+    """
+
+    rule: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
+    when: str = field(default="objective", validator=validate.one_of("objective", "gradient", "bregman", "periodic"))
+    rho: float = field(default=0.99, validator=validate.number(above=0, below=1))
+    every: int = field(default=200, validator=validate.whole(at_least=1))
+
+    delta: float = field(init=False)
+    epsilon: float = field(init=False)
+
+    @delta.default
+    def _same_delta(self) -> float:
+        return self.rule.delta
+
+    @epsilon.default
+    def _same_epsilon(self) -> float:
+        return self.rule.epsilon
+
+    def begin(self) -> tuple[Any, int]:
+        return self.rule.begin(), 0
+
+    def choose(self, move: Move, memory: tuple[Any, int]) -> tuple[float, tuple[Any, int]]:
+        inner, age = memory
+        beta, after = self.rule.choose(move, inner)
+        if not self._due(move, beta, age):
+            return beta, (after, age + 1)
+        _, after = self.rule.choose(move, self.rule.begin())
+        return 0.0, (after, 0)
+
+    def _due(self, move: Move, beta: float, age: int) -> bool:
+        if self.when == "objective":
+            return move.rise is not None and move.rise > 0
+        if self.when == "gradient":
+            return move.Y_bar_prev is not None and (move.Y_bar_prev - move.Y).dot(move.D) > 0
+        if self.when == "bregman":
+            kernel = move.outlook(beta).kernel
+            return beta > 0 and kernel.divergence(move.Y, move.Y.plus(beta, move.D)) > self.rho * move.divergence
+        return age + 1 >= self.every

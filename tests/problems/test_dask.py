@@ -1,0 +1,247 @@
+"""ReLU-NMD on a dask cluster: what runs there is what runs here, and a worker that dies costs time only."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse
+import sparse
+from bregopt_dask import lost
+from distributed import Client, KilledWorker, LocalCluster
+
+import bregopt as bo
+
+PAPER = "aapb(beta=0.6, step=1)"
+
+
+def matrix(m=61, n=37, zero=slice(20, 33)):
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((m, n)))
+    M[zero] = 0.0
+    return M
+
+
+M = matrix()
+CHUNKS = {
+    "dense, uneven, one all zero": da.from_array(M, chunks=((20, 13, 28), 37)),
+    "scipy CSR": da.from_array(M, chunks=((33, 0, 28), 37)).map_blocks(scipy.sparse.csr_array),
+    "pydata sparse, by columns too": da.from_array(M, chunks=(31, 20)).map_blocks(sparse.COO.from_numpy),
+}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def cluster(client):
+    """The client as the current one, for a test."""
+    with client.as_current():
+        yield client
+
+
+@pytest.fixture
+def pair(cluster):
+    """The problem here and on the cluster."""
+    return [bo.compose("relu-nmd", data, rank=4, kernel="paper") for data in (M, CHUNKS["scipy CSR"])]
+
+
+def points(r=4):
+    rng = np.random.default_rng(1)
+    return [bo.Blocks(U=rng.standard_normal((61, r)), V=rng.standard_normal((r, 37))) for _ in range(2)]
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("form", CHUNKS)
+def test_the_iterates_are_those_of_a_matrix_held_here(form):
+    here, there = (bo.compose("relu-nmd", data, rank=4, kernel="paper") for data in (M, CHUNKS[form]))
+    assert there.block.M.shape == M.shape
+    assert there.block.M.nonzeros == np.count_nonzero(M)
+    assert there.block.M.frobenius == pytest.approx(np.linalg.norm(M), rel=1e-14)
+    one, two = (bo.solve(problem, method=PAPER, max_iterations=20) for problem in (here, there))
+    np.testing.assert_allclose(two.Y.flat, one.Y.flat, rtol=0, atol=1e-10)
+    for column in ("objective", "relative_error", "model_residual", "lyapunov", "products"):
+        np.testing.assert_allclose(two.history[column], one.history[column], rtol=1e-10)
+
+
+@pytest.mark.parametrize("where", ["nowhere", "same", "other"])
+def test_a_look_is_that_of_a_matrix_held_here(pair, where):
+    Y, other = points()
+    at = {"nowhere": None, "same": Y, "other": other}[where]
+    one, two = (problem.oracle.look(Y, at, value_at=at is not None) for problem in pair)
+    assert two.value == pytest.approx(one.value, rel=1e-13)
+    assert two.value_at == (None if at is None else pytest.approx(one.value_at, rel=1e-12))
+    assert two.norms == pytest.approx(dict(one.norms), rel=1e-12)
+    assert two.metrics == pytest.approx(dict(one.metrics), rel=1e-12)
+    assert two.products == one.products
+    if at is not None:
+        np.testing.assert_allclose(two.gradient.flat, one.gradient.flat, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("extrapolated", [False, True])
+def test_a_sweep_gives_what_it_gives_here_for_one_product_more(pair, extrapolated):
+    Y, other = points()
+    at = other if extrapolated else Y
+    one, two = (
+        problem.oracle.sweep(Y, at, lambda rows, gradient: at["U"][rows] - 0.01 * gradient, row_wise=True)
+        for problem in pair
+    )
+    np.testing.assert_allclose(two.first, one.first, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(two.gradient, one.gradient, rtol=1e-10, atol=1e-11)
+    assert two.look.value == pytest.approx(one.look.value, rel=1e-13)
+    assert (one.look.products, two.look.products) == (3.0, 4.0)
+
+
+def test_rows_of_W_are_fetched_across_blocks(pair):
+    Y, _ = points()
+    one, two = (problem.block.argmin(problem.smooth, Y) for problem in pair)
+    np.testing.assert_allclose(two.rows(slice(25, 50)), one.toarray()[25:50], rtol=1e-14)
+    np.testing.assert_allclose(np.asarray(two), one.toarray(), rtol=1e-14)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_spectral_norm_is_bounded_from_above_and_the_default_kernel_keeps_its_promise():
+    problem = bo.compose("relu-nmd", CHUNKS["dense, uneven, one all zero"], rank=4)
+    norm = np.linalg.norm(M, 2)
+    assert norm <= problem.block.M.spectral <= 1.01 * norm
+    result = bo.solve(problem, method="aapb", max_iterations=5)
+    assert result.certificate.guaranteed
+    assert result.certificate.monotone
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_tsvd_start_is_the_best_matrix_of_low_rank():
+    rng = np.random.default_rng(0)
+    given = np.maximum(0, rng.random((61, 3)) @ rng.random((3, 37)) + 1e-3 * rng.standard_normal((61, 37)))
+    problem = bo.compose("relu-nmd", da.from_array(given, chunks=(25, 37)), rank=3)
+    Y = bo.solve(problem, method="aapb", start="tsvd", max_iterations=0).Y
+    U, s, Vt = np.linalg.svd(given)
+    np.testing.assert_allclose(Y.U @ Y.V, (U[:, :3] * s[:3]) @ Vt[:3], atol=1e-8)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_single_precision_is_kept():
+    single = M.astype(np.float32)
+    here, there = (bo.compose("relu-nmd", data, rank=4) for data in (single, da.from_array(single, chunks=(31, 37))))
+    assert there.block.M.dtype == here.block.M.dtype == np.float32
+    Y, other = points()
+    one, two = (problem.oracle.look(Y, other) for problem in (here, there))
+    assert two.rounding == one.rounding
+    np.testing.assert_allclose(two.gradient.flat, one.gradient.flat, rtol=1e-3, atol=1e-4)
+
+
+def test_a_worker_that_is_killed_costs_the_run_nothing_but_time(pair, cluster):
+    here, there = pair
+    ((holder,),) = cluster.who_has(there.block.M.workers.blocks[:1]).values()
+    victim = cluster.run(os.getpid)[holder]
+
+    def kill(state):
+        if state.iteration == 3:
+            os.kill(victim, signal.SIGKILL)
+
+    one = bo.solve(here, method=PAPER, max_iterations=8)
+    two = bo.solve(there, method=PAPER, max_iterations=8, observers=[kill])
+    np.testing.assert_allclose(two.Y.flat, one.Y.flat, rtol=0, atol=1e-10)
+    assert two.iterations == 8
+
+
+def broken(block):
+    raise ZeroDivisionError("no such row")
+
+
+def with_entry(value):
+    bad = M.copy()
+    bad[40, 7] = value
+    return da.from_array(bad, chunks=(25, 37))
+
+
+BAD = {
+    "nan": (with_entry(np.nan), "must be finite. Got 1 entries that are nan or inf"),
+    "inf": (with_entry(np.inf), "must be finite. Got 1 entries that are nan or inf"),
+    "negative": (with_entry(-2.5), "must be non-negative. Got a smallest entry of -2.5 instead"),
+    "zero": (da.zeros((6, 5), chunks=(3, 5)), "zero everywhere"),
+    "complex": (da.ones((6, 5), chunks=(3, 5), dtype=complex), "must hold real numbers. Got dtype complex128"),
+    "three dimensions": (da.ones((6, 5, 4), chunks=3), r"two dimensions. Got shape \(6, 5, 4\)"),
+    "no rows": (da.ones((0, 5)), r"empty. Got shape \(0, 5\)"),
+    "unknown sizes": (da.from_array(M)[da.from_array(M[:, 0]) > 0], "compute_chunk_sizes"),
+    "another shape": (
+        da.from_delayed(dask.delayed(np.ones)((3, 5)), shape=(4, 5), dtype=float),
+        r"must have the shape \(4, 5\) that the dask array says. Got \(3, 5\)",
+    ),
+    "an error": (da.from_array(M).map_blocks(broken, dtype=float), "could not be computed: ZeroDivisionError: no such"),
+}
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_decomposed_is_refused_when_the_problem_is_composed(case):
+    data, message = BAD[case]
+    with pytest.raises(bo.errors.DataError, match=message) as caught:
+        bo.compose("relu-nmd", data, rank=2)
+    assert (caught.value.__cause__ is None) == (case != "an error")  # what a worker found needs no traceback
+
+
+def test_a_dask_array_without_a_client_is_refused():
+    with pytest.raises(bo.errors.DataError, match=r"needs a running dask.distributed client. Start one"):
+        bo.compose("relu-nmd", CHUNKS["scipy CSR"], rank=2)
+
+
+def test_a_client_that_was_closed_is_named():
+    with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"):
+        problem = bo.compose("relu-nmd", CHUNKS["scipy CSR"], rank=4)
+        assert problem.oracle.look(points()[0]).value > 0
+    with pytest.raises(bo.errors.DataError, match="client was closed"):
+        problem.oracle.look(points()[0])
+
+
+class Running:
+    status = "running"
+
+
+def failing(*failures):
+    """Work that fails as often as there are failures, and then answers."""
+    left = list(failures)
+
+    def work():
+        if left:
+            raise left.pop(0)
+        return 42
+
+    return work
+
+
+def test_what_the_cluster_loses_is_done_again_a_few_times(monkeypatch):
+    monkeypatch.setattr(lost, "PAUSE", 0.0)
+    once = [OSError("connection lost"), lost.CancelledError(), TimeoutError()]
+    assert lost.persistently(Running(), failing(*once)) == 42
+    with pytest.raises(bo.errors.DataError, match=r"failed 6 times in a row. The last time: OSError: gone"):
+        lost.persistently(Running(), failing(*[OSError("gone")] * 6))
+    killed = KilledWorker("sums", None, 3)
+    assert lost.persistently(Running(), failing(killed)) == 42
+
+
+def test_other_errors_are_not_tried_again():
+    with pytest.raises(ZeroDivisionError):
+        lost.persistently(Running(), failing(ZeroDivisionError()))
+
+
+def test_the_plugin_imports_dask_only_where_it_is_in_use():
+    code = """
+import sys
+import numpy as np
+import bregopt as bo
+assert any(plugin.name == "dask" and plugin.status == "active" for plugin in bo.plugins())
+bo.compose("relu-nmd", np.eye(3), rank=1)
+print({"dask", "distributed"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -1,0 +1,312 @@
+"""masked-newton: against an independent implementation entry by entry, and what it promises on every kind of data."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse
+from bregopt_relu import row_steps
+from bregopt_relu.data import as_data
+from bregopt_relu.row_models import embedded, spelt
+from bregopt_relu.row_steps import judge, turn, turned
+from row_reference import reference_run, reference_turn
+
+import bregopt as bo
+from bregopt.cli.builtin import mycielskian
+from bregopt.errors import IncompatibleError
+
+PENALTIES = ["none", "ridge(0.3)", "l1(0.2)", "nonneg", "l1-nonneg(0.1)", "elastic-net(0.2, 0.3)", "box(-0.4, 0.7)"]
+OTHERS = ["huber(0.2)", "mcp(0.2, 3)", "log(0.1, 0.5)", "l0(0.05)", "on-columns(l1(0.3), 0)"]
+
+
+def relu_of_low_rank(m=20, n=14, r=3, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return scale * np.maximum(0.0, rng.standard_normal((m, r)) @ rng.standard_normal((r, n)))
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def route(request, monkeypatch):
+    """Both routes on matrices of any size."""
+    monkeypatch.setenv("BREGOPT_COMPILE", "1" if request.param == "compiled" else "0")
+    monkeypatch.setattr(row_steps, "SMALL", 0)
+    return request.param
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "CSR"])
+@pytest.mark.parametrize("spec", PENALTIES)
+def test_a_turn_takes_the_steps_of_the_definition(spec, sparse):
+    M, H = relu_of_low_rank(), bo.make("regularizer", spec)
+    rng = np.random.default_rng(1)
+    U = H.prox(rng.standard_normal((20, 3)), 1e-12)
+    V, delta = rng.standard_normal((3, 14)), np.geomspace(1e-9, 4.0, 20)
+    data = as_data(scipy.sparse.csr_array(M) if sparse else M)
+    found = turn(data, U, V, delta, H)
+    back = turn(turned(data), V.T, U.T, delta[:14], bo.make("regularizer", "l1(0.2)"), by_columns=True)
+    for made, wanted in (
+        (found, reference_turn(M, U, V, delta, H.scalar())),
+        (back, reference_turn(M.T, V.T, U.T, delta[:14], bo.ScalarPenalty(l1=0.2))),
+    ):
+        np.testing.assert_allclose(made.U, wanted[0], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(made.delta, wanted[1], rtol=1e-12)
+        np.testing.assert_allclose([made.value, made.error], wanted[2:], rtol=1e-10)
+    assert not np.array_equal(found.U, U)
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("spec", ["none", "l1(0.2)", "nonneg"])
+def test_the_iterations_are_those_of_the_definition(spec):
+    problem = bo.compose("relu-nmd", relu_of_low_rank(), rank=3, U=spec, V=spec)
+    states = bo.iterate(problem, method="masked-newton", seed=7)
+    Y = next(states).Y
+    h = {name: problem.regularizer[name].scalar() for name in ("U", "V")}
+    betas = []
+    for U, V, phi, beta in reference_run(relu_of_low_rank(), Y["U"], Y["V"], h, 14):
+        state = next(states)
+        betas.append(state.beta)
+        assert state.beta == pytest.approx(beta, rel=1e-12)
+        assert state.objective == pytest.approx(phi, rel=1e-8)
+        np.testing.assert_allclose(state.Y["U"], U, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(state.Y["V"], V, rtol=1e-6, atol=1e-7)
+    assert max(betas) > 0.5
+    assert 0 in betas[1:], "the guard was not tried"
+
+
+FORMS = {"dense": np.asarray, "CSR": scipy.sparse.csr_array, "float32": np.float32}
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("spec", ["none", "ridge(0.1)", "l1(0.01)", "nonneg"])
+def test_the_objective_never_rises_and_is_exact(spec, scale, form):
+    M = FORMS[form](relu_of_low_rank(60, 40, 4, scale=scale))
+    problem = bo.compose("relu-nmd", M, rank=4, U=spec, V=spec)
+    result = bo.solve(problem, method="masked-newton", max_iterations=25)
+    assert result.certificate.monotone
+    assert result.history["objective"][-1] < 0.5 * result.history["objective"][0]
+    look = problem.oracle.look(result.Y)
+    tolerance = {"rel": 1e-9} if form != "float32" else {"rel": 1e-3, "abs": 1e-9 * result.history["objective"][0]}
+    assert result.objective == pytest.approx(look.value + problem.regularizer.value(result.Y), **tolerance)
+    if form != "float32":
+        assert dict(result.metrics) == pytest.approx(dict(look.metrics), rel=1e-6)
+
+
+@pytest.mark.parametrize("spec", [*OTHERS, "l1-minus-ridge(0.3, 0.05)", "with-nonneg(huber(0.2))"])
+def test_the_objective_never_rises_for_any_separable_regularizer(spec):
+    problem = bo.compose("relu-nmd", relu_of_low_rank(30, 20), rank=3, U=spec, V=spec)
+    result = bo.solve(problem, method="masked-newton", max_iterations=25)
+    assert result.certificate.monotone
+    assert result.history["objective"][-1] < 0.5 * result.history["objective"][0]
+    assert np.isfinite(problem.regularizer.value(result.Y))
+
+
+def test_weights_of_their_own_for_entries_reach_what_one_weight_does():
+    def solve(eta, form):
+        H = {name: bo.make("regularizer", "l1", form(eta, shape)) for name, shape in (("U", (30, 3)), ("V", (3, 20)))}
+        return bo.solve(
+            bo.compose("relu-nmd", relu_of_low_rank(30, 20), rank=3, **H), method="masked-newton", max_iterations=300
+        ).objective
+
+    whole = solve(0.1, lambda eta, shape: eta)
+    assert solve(0.1, lambda eta, shape: np.full(shape, eta)) == pytest.approx(whole, rel=0.02)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+def test_a_regularizer_known_by_its_prox_has_the_same_models(by_columns):
+    rng = np.random.default_rng(0)
+    M, U, V = relu_of_low_rank(9, 14), rng.standard_normal((9, 3)), rng.standard_normal((3, 14))
+    weights = np.full((3, 9) if by_columns else (9, 3), 0.3)
+    one = embedded(V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
+    other, rows = spelt(V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
+    made, wanted = (
+        models.fit(rows, U[rows] @ V, M[rows], U[rows], np.geomspace(1e-3, 1, 5)) for models in (one, other)
+    )
+    np.testing.assert_allclose(made.Z, wanted.Z, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(made.fall, wanted.fall, rtol=1e-10)
+    np.testing.assert_allclose(made.residual, wanted.residual, rtol=1e-10)
+
+
+def test_where_only_the_prox_is_known_a_row_must_lie_below_its_model():
+    gain, fall, delta = np.array([1.0, 0.9, -0.1, np.nan]), np.array([0.95, 0.95, -0.2, 1.0]), np.array([1, 1, 1e-9, 4])
+    kept, following = judge(gain, fall, None, delta, rank=10)
+    np.testing.assert_array_equal(kept, [True, False, True, False])
+    np.testing.assert_allclose(following, [0.3, 4.0, 1e-9, 10.0])
+
+
+SINGULAR = {
+    "a zero column of U": lambda U, V: (U * [0, 1, 1], V),
+    "zero columns of V": lambda U, V: (U, V * (np.arange(V.shape[1]) > 5)),
+    "equal rows of V": lambda U, V: (U, np.repeat(V[:1], 3, axis=0)),
+    "nothing active": lambda U, V: (-np.abs(U), np.abs(V)),
+    "U = 0": lambda U, V: (0 * U, V),
+    "V = 0": lambda U, V: (U, 0 * V),
+    "both zero": lambda U, V: (0 * U, 0 * V),
+    "V all but zero": lambda U, V: (U, 1e-170 * V),
+}
+
+
+@pytest.mark.usefixtures("route")
+@pytest.mark.parametrize("spec", PENALTIES)
+@pytest.mark.parametrize("case", SINGULAR)
+def test_a_singular_model_does_no_harm(case, spec):
+    rng = np.random.default_rng(0)
+    M = relu_of_low_rank(20, 14)
+    M[:4], M[:, 2] = 0.0, 0.0
+    U, V = SINGULAR[case](rng.standard_normal((20, 3)), rng.standard_normal((3, 14)))
+    problem = bo.compose("relu-nmd", M, rank=3, U=spec, V=spec)
+    result = bo.solve(problem, method="masked-newton", start=bo.Blocks(U=U, V=V), max_iterations=20)
+    assert result.certificate.monotone
+    assert np.isfinite(result.Y.flat).all()
+
+
+@pytest.mark.parametrize("spec", ["none", "l1(0.05)", "nonneg"])
+@pytest.mark.parametrize("form", ["dense", "CSR"])
+def test_the_compiled_loops_and_the_threads_change_nothing(form, spec, monkeypatch):
+    M = FORMS[form](relu_of_low_rank(420, 350, 4))  # enough entries for two threads
+
+    def solve(compiled, threads):
+        monkeypatch.setenv("BREGOPT_COMPILE", compiled)
+        problem = bo.compose("relu-nmd", M, rank=4, U=spec, V=spec, threads=threads)
+        return bo.solve(problem, method="masked-newton", max_iterations=5)
+
+    wanted = solve("0", 1)
+    for compiled, threads in (("1", 1), ("1", 2), ("0", 2)):
+        result = solve(compiled, threads)
+        np.testing.assert_allclose(result.Y.flat, wanted.Y.flat, rtol=1e-10, atol=1e-10)
+        assert result.objective == pytest.approx(wanted.objective, rel=1e-10)
+        assert result.counts == wanted.counts
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_an_exact_decomposition_is_found_to_nine_digits_in_sixty_iterations(seed):
+    problem = bo.compose("relu-nmd", relu_of_low_rank(150, 80, 6, seed), rank=6)
+    result = bo.solve(problem, method="masked-newton", stop="relative-error(1e-9)", max_iterations=60)
+    assert result.status is bo.Status.RELATIVE_ERROR
+
+
+def test_products_are_four_and_those_over_the_active_entries():
+    M, r = relu_of_low_rank(60, 40, 4), 4
+    problem = bo.compose("relu-nmd", M, rank=r, U="l1(0.1)", V="l1(0.1)")
+    result = bo.solve(problem, method="masked-newton", max_iterations=20)
+    each = np.diff(result.history["products"])
+    active = np.mean((M > 0) | (result.Y["U"] @ result.Y["V"] > 0))
+    assert each[-1] == pytest.approx(4 + 2 * active * (1 + (r + 1) / 2), rel=1e-3)
+    assert (each[result.history["beta"][1:] > 0] <= 5 + 2 * r).all()
+    assert result.counts.products == result.history["products"][-1] + 3, "the subgradient at the end"
+    assert result.counts.looks == 2
+
+
+def test_a_step_taken_again_is_paid_for():
+    problem = bo.compose("relu-nmd", relu_of_low_rank(), rank=3, U="nonneg", V="nonneg")
+    result = bo.solve(problem, method="masked-newton", seed=7, max_iterations=14)
+    again = np.flatnonzero(result.history["beta"][2:] == 0) + 1
+    each = np.diff(result.history["products"])
+    assert again.size
+    assert (each[again] > 1.5 * np.median(each)).all()
+
+
+def test_a_state_can_be_advanced_twice():
+    problem = bo.compose("relu-nmd", relu_of_low_rank(), rank=3, U="l1(0.1)")
+    method = bo.make("method", "masked-newton")
+    state = bo.solve(problem, method=method, max_iterations=3)
+    state = method.start(problem, state.Y)
+    for _ in range(4):
+        one, two = method.advance(problem, state), method.advance(problem, state)
+        np.testing.assert_array_equal(one.Y.flat, two.Y.flat)
+        assert one.objective == two.objective
+        state = one
+
+
+@pytest.mark.parametrize("spec", ["l1(0.3)", "l1-nonneg(0.2)", "elastic-net(0.2, 0.3)", "ridge(0.4)"])
+def test_a_stationary_point_is_recognised(spec):
+    problem = bo.compose("relu-nmd", relu_of_low_rank(30, 20), rank=2, U=spec, V=spec)
+    result = bo.solve(problem, method="masked-newton", stop="stationarity(1e-5)", max_iterations=2000)
+    assert result.status is bo.Status.STATIONARY
+    assert result.certificate.relative_subgradient <= 1e-5
+    assert "No guarantee" in result.certificate.summary()
+
+
+def test_where_only_the_prox_is_known_there_is_no_subgradient():
+    problem = bo.compose("relu-nmd", relu_of_low_rank(), rank=3, U="huber(0.1)")
+    assert bo.solve(problem, method="masked-newton", max_iterations=2).certificate.subgradient is None
+
+
+@pytest.mark.parametrize("form", ["dense", "CSR"])
+def test_nothing_of_the_size_of_a_dense_matrix_is_made(form):
+    def solve(m, n, density):
+        M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
+        M = M.toarray() if form == "dense" else M
+        problem = bo.compose("relu-nmd", M, rank=5, U="l1(0.01)", V="l1(0.01)", kernel="paper", threads=1)
+        tracemalloc.start()
+        bo.solve(problem, method="masked-newton", max_iterations=1)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return peak
+
+    solve(300, 300, 0.1)  # the compiled loops are loaded, which is not what is measured
+    assert solve(2000, 3000, 0.005) < 0.25 * 2000 * 3000 * 8
+
+
+def quadratic():
+    from attrs import frozen
+
+    @frozen
+    class Half(bo.SmoothPart):
+        """``½‖Y‖²``."""
+
+        def value(self, Y, W):
+            return 0.5 * Y.dot(Y)
+
+        def value_and_gradient(self, Y, W):
+            return 0.5 * Y.dot(Y), Y
+
+    @frozen
+    class Nothing(bo.ClosedFormBlock):
+        """No block."""
+
+        def argmin(self, smooth, Y):
+            return None
+
+        def value(self, W):
+            return 0.0
+
+        def norms(self, W):
+            return {}
+
+    return bo.Problem(smooth=Half(), block=Nothing(), kernel=bo.make("kernel", "psi2"), start=bo.Blocks(Y=np.ones(3)))
+
+
+def relu(**options):
+    return bo.compose("relu-nmd", relu_of_low_rank(), rank=3, **options)
+
+
+REFUSED = {
+    "another problem": ("is for ReLU-NMD", quadratic),
+    "rows in H": ("not separable", lambda: relu(U="l21(0.1)")),
+    "singular values in H": ("not separable", lambda: relu(V="nuclear(0.1)")),
+    "a graph in F": ("graph term", lambda: relu(graph=bo.make("regularizer", "graph", 20 * np.eye(20) - 1.0))),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_problem_it_cannot_solve_is_refused_with_what_can(case):
+    told, problem = REFUSED[case]
+    with pytest.raises(IncompatibleError, match=told) as error:
+        bo.solve(problem(), method="masked-newton", max_iterations=1)
+    assert "use aapb" in str(error.value)
+
+
+def test_a_matrix_that_is_not_in_memory_is_refused(tmp_path):
+    M = np.memmap(tmp_path / "M", dtype=np.float64, mode="w+", shape=(20, 14))
+    M[:] = relu_of_low_rank()
+    with pytest.raises(IncompatibleError, match="must be in memory"):
+        bo.solve(bo.compose("relu-nmd", M, rank=3), method="masked-newton", max_iterations=1)
+
+
+def test_on_a_mycielskian_graph_it_is_far_ahead_for_the_same_products():
+    problem = bo.compose("relu-nmd", mycielskian(9), rank=10, U="l1(0.01)", V="l1(0.015)")
+    newton, bregman = (
+        bo.solve(problem, method=method, stop="max-products(300)") for method in ("masked-newton", "aapb")
+    )
+    assert newton.objective < 0.95 * bregman.objective
