@@ -1,5 +1,6 @@
 """The cluster of ``--dask``: started here or found at an address, with M put on it by blocks of rows."""
 
+import asyncio
 import logging
 import signal
 import sys
@@ -67,12 +68,13 @@ def _connected(address: str) -> Any:
     from distributed import Client
 
     try:
-        client = Client(address, timeout=PATIENCE)
+        asyncio.run(_asked(address))
     except Exception as error:  # what is no scheduler answers anything
         raise ParameterError(
-            f"--dask: no dask scheduler answers at {address!r}: {error}. "
+            f"--dask: no dask scheduler answers at {address!r}: {str(error) or 'nothing came back'}. "
             f"Give the address that 'dask scheduler' prints, as in tcp://host:8786, or {LOCAL!r}."
         ) from error
+    client = Client(address, timeout=PATIENCE)
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -81,6 +83,14 @@ def _connected(address: str) -> Any:
             f"--dask: the scheduler at {address!r} has no workers. Start some: dask worker {address}"
         ) from None
     return client
+
+
+async def _asked(address: str) -> None:
+    """Whether a scheduler answers: a Client that finds none stays half open, and may block whoever collects it."""
+    from distributed import Security, rpc
+
+    async with rpc(address, timeout=PATIENCE, connection_args=Security().get_connection_args("client")) as there:
+        await asyncio.wait_for(there.identity(), PATIENCE)
 
 
 def _placed(M: Any, client: Any) -> Any:

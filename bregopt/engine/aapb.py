@@ -66,7 +66,7 @@ class AAPB(Method):
             objective=objective,
             metrics=look.metrics,
             lyapunov=objective,
-            scale=abs(objective),
+            scale=look.scale + abs(objective - look.value),
             rounding=look.rounding,
             inner=plan,
         )
@@ -87,7 +87,7 @@ class AAPB(Method):
             objective=seen.value + H,
             metrics=seen.metrics,
             lyapunov=seen.value + H + lag,
-            scale=abs(seen.value) + abs(H) + lag,
+            scale=seen.scale + abs(H) + lag,
             rounding=seen.rounding,
             step=plan.step,
             beta=plan.beta,
@@ -125,7 +125,7 @@ class AAPB(Method):
 
     def _rises(self, problem: Problem, state: State, Y: Blocks, seen: Look) -> bool:
         objective = seen.value + problem.regularizer.value(Y)
-        return not objective <= state.objective + seen.rounding * abs(state.objective)
+        return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
 
     def _plan(
         self,

@@ -97,7 +97,7 @@ def upper_test(plan: Plan, Y: Blocks, seen: Look) -> Trial:
     """The step from Ȳ to Y, judged by differences of looks."""
     base = plan.look.value if plan.look.value_at is None else plan.look.value_at
     slope = gradient_of(plan.look).dot(Y - plan.Y_bar)
-    noise = seen.rounding * (abs(base) + abs(seen.value))
+    noise = seen.rounding * (plan.look.scale + seen.scale)
     return Trial(plan.step, seen.value - base - slope, plan.kernel.divergence(Y, plan.Y_bar), noise)
 
 
@@ -134,7 +134,7 @@ def beta_test(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
     if cost <= budget:
         return True
     if plan.gap is not None:
-        noise = plan.look.rounding * (abs(plan.look.value) + abs(plan.look.value_at or 0.0))
+        noise = plan.look.rounding * (plan.look.scale + abs(plan.look.value_at or 0.0))
     else:
         noise = budget * (1e-9 + 1e-15 * Y.norm() / (plan.Y_bar - Y).norm())  # Ȳ is rounded to the last digits of Y
     return cost <= budget + noise

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
-from attrs import evolve, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError
@@ -39,7 +39,9 @@ class Look:
     products: float = 0.0
     """the cost, in multiplications of 2·m·n·r flops"""
     rounding: float = ROUNDING
-    """relative size below which a difference of two values says nothing"""
+    """the part of ``scale`` below which a difference of two values says nothing"""
+    scale: float = field(default=Factory(lambda self: abs(self.value), takes_self=True))
+    """the sum of the absolute terms of the value, and what rounding brings into them"""
 
     @property
     def reduced(self) -> bool:

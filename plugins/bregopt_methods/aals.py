@@ -45,7 +45,7 @@ class AALS(Method):
         """Y with Φ(Y) and T(Y), after the last state."""
         made = turn(problem, Y, partial(least_squares, damping=self.damping), row_wise=True)
         objective, rounding = made.look.value + problem.regularizer.value(Y), made.look.rounding
-        scale = max(made.scale, objective)
+        scale = max(made.scale, made.look.scale + objective - made.look.value)
         return State(
             iteration=0 if last is None else last.iteration + 1,
             Y=Y,

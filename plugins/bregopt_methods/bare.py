@@ -42,7 +42,7 @@ def bare_state(iteration: int, Y: Blocks, look: Look, inner: object, beta: float
         objective=look.value,
         metrics=look.metrics,
         lyapunov=look.value,
-        scale=abs(look.value),
+        scale=look.scale,
         rounding=look.rounding,
         beta=beta,
         inner=inner,

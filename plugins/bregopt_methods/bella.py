@@ -49,7 +49,7 @@ class BELLA(Method):
             objective=objective,
             metrics=look.metrics,
             lyapunov=objective,
-            scale=abs(objective),
+            scale=look.scale + abs(objective - look.value),
             rounding=look.rounding,
             inner=look,
         )

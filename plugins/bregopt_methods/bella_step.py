@@ -87,7 +87,7 @@ def _test(made: Envelope, seen: Look) -> Step:
     if not math.isfinite(seen.value):
         return Step(made, seen, holds=False, curvature=math.inf)
     D_f, share = seen.value - made.look.value - made.slope, made.divergence / made.step
-    noise = seen.rounding * (abs(seen.value) + abs(made.look.value))
+    noise = seen.rounding * (seen.scale + made.look.scale)
     silent = share <= noise  # then the values say nothing of the curvature
     return Step(made, seen, D_f <= MARGIN * share + noise, None if silent else max(D_f, 0.0) / made.divergence)
 

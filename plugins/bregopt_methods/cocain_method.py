@@ -59,7 +59,7 @@ class CoCaIn(Method):
             objective=objective,
             metrics=look.metrics,
             lyapunov=objective,
-            scale=abs(objective),
+            scale=look.scale + abs(objective - look.value),
             rounding=look.rounding,
             inner=Made(Y, Point(look, kernel, 0.0, self.lower, step), step, 0.0, look.value, step),
         )
@@ -82,7 +82,7 @@ class CoCaIn(Method):
             objective=seen.value + H,
             metrics=seen.metrics,
             lyapunov=seen.value + H + lag,
-            scale=abs(seen.value) + abs(H) + lag,
+            scale=seen.scale + abs(H) + lag,
             rounding=seen.rounding,
             step=trial.step,
             beta=point.beta,

@@ -39,7 +39,7 @@ class Point:
         return self.look.value - value + gradient(self.look).dot(Y - self.look.Y)
 
     def _noise(self, value: float) -> float:
-        return self.look.rounding * (abs(self.look.value) + abs(value))
+        return self.look.rounding * (self.look.scale + abs(value))
 
 
 @final

@@ -37,7 +37,7 @@ class Envelope:
     @property
     def scale(self) -> float:
         """The sum of the absolute terms of the value."""
-        return abs(self.look.value) + abs(self.slope) + abs(self.H) + self.divergence / self.step
+        return self.look.scale + abs(self.slope) + abs(self.H) + self.divergence / self.step
 
     @property
     def Y_bar(self) -> Blocks:

@@ -35,7 +35,7 @@ def begin(problem: Problem, Y: Blocks) -> State:
         objective=look.value + H,
         metrics=look.metrics,
         lyapunov=look.value + H,
-        scale=abs(look.value) + abs(H),
+        scale=look.scale + abs(H),
         rounding=look.rounding,
         inner=Past(Y, 1.0, None),
     )

@@ -63,7 +63,7 @@ class PalmMethod(Method):
             objective=objective,
             metrics=ahead.look.metrics,
             lyapunov=objective,
-            scale=abs(objective),
+            scale=ahead.look.scale + abs(objective - ahead.look.value),
             rounding=ahead.look.rounding,
             inner=(None, ahead),
         )
@@ -82,7 +82,7 @@ class PalmMethod(Method):
             objective=F + H,
             metrics=ahead.look.metrics,
             lyapunov=F + H + lag,
-            scale=abs(F) + abs(H) + lag,
+            scale=ahead.look.scale + abs(H) + lag,
             rounding=ahead.look.rounding,
             step=1.0 / max(step.c for step in made.steps),
             beta=made.steps[0].beta,

@@ -78,7 +78,7 @@ def turn(problem: Problem, y: Blocks, solver: Solver, *, row_wise: bool) -> Turn
         Y=Y,
         xi=y.like(flat),
         bound=F + sum(changes) + penalty,
-        scale=abs(F) + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
+        scale=swept.look.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
         residual=math.sqrt(sum(square for _, square in pairs)),
     )
 

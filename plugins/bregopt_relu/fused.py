@@ -89,6 +89,7 @@ class FusedOracle(Oracle):
             metrics={"relative_error": math.sqrt(answer.error) / scale, "model_residual": residual / scale},
             products=products,
             rounding=M.rounding,
+            scale=M.scale(0.5 * answer.residual, U, V),
         )
 
 

@@ -84,7 +84,8 @@ class SmoothOracle(Oracle):
 
     def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
         look = self.oracle.look(Y, at, value_at=value_at)
-        changes: dict[str, Any] = {"value": look.value + self.smooth.S.value(Y["U"])}
+        S = self.smooth.S.value(Y["U"])
+        changes: dict[str, Any] = {"value": look.value + S, "scale": look.scale + S}
         if at is not None and look.gradient is not None:
             changes["gradient"] = self.smooth.added(look.gradient, at)
         if at is not None and look.value_at is not None:
@@ -97,5 +98,5 @@ class SmoothOracle(Oracle):
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
         slope = self.smooth.S.gradient(at["U"])
         swept = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
-        value = swept.look.value + self.smooth.S.value(Y["U"])
-        return evolve(swept, look=evolve(swept.look, value=value))
+        S, look = self.smooth.S.value(Y["U"]), swept.look
+        return evolve(swept, look=evolve(look, value=look.value + S, scale=look.scale + S))

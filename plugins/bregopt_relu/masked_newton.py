@@ -64,7 +64,7 @@ class MaskedNewton(Method):
             objective=look.value + H,
             metrics=look.metrics,
             lyapunov=look.value + H,
-            scale=abs(look.value) + abs(H),
+            scale=look.scale + abs(H),
             rounding=M.rounding,
             inner=Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M)),
         )
@@ -87,7 +87,7 @@ class MaskedNewton(Method):
                 "model_residual": math.sqrt(2.0 * on_V.value) / M.frobenius,
             },
             lyapunov=on_V.value + H,
-            scale=abs(on_V.value) + abs(H),
+            scale=M.scale(on_V.value, Y["U"], Y["V"]) + abs(H),
             rounding=M.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),

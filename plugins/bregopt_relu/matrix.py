@@ -1,5 +1,6 @@
 """The data matrix behind a problem, wherever it lies: what one pass over it is asked, and what it answers."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, final
@@ -99,5 +100,10 @@ class Matrix(ABC):
 
     @property
     def rounding(self) -> float:
-        """Relative size below which a difference of two values says nothing."""
+        """The part of its scale below which a difference of two values says nothing."""
         return 1e-12 if self.dtype == np.float64 else 1e-6
+
+    def scale(self, value: float, U: Array, V: Array) -> float:
+        """Of ``value = ½‖S‖²``: an entry of UV is known to a few units in the last place of |u_i||v_j|."""
+        unit = 4.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
+        return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding

@@ -379,7 +379,7 @@ def test_trials_stay_in_the_domain_of_burgs_kernel():
         assert all(state.inner.step.made.Y_bar.flat.min() > 0 for state in states[1:])
         assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
         errors[memory] = np.abs(states[-1].Y.y - truth).max()
-    assert errors[10] < 0.2 * errors[0] < 0.03
+    assert errors[10] < 0.5 * errors[0] < 0.05
 
 
 # ---- the interface

@@ -1,7 +1,9 @@
 """``bregopt solve --dask``: the same run on a cluster, and what is said where there is none."""
 
+import gc
 import json
 import multiprocessing
+import socket
 import sys
 
 import numpy as np
@@ -69,6 +71,15 @@ def test_an_address_without_a_scheduler_is_one_line_and_code_2(call, file, monke
     assert err.startswith(f"bregopt: error: --dask: no dask scheduler answers at '{address}'")
     assert err.endswith("as in tcp://host:8786, or 'local'.\n")
     assert len(err.splitlines()) == 1
+
+
+def test_what_listens_but_is_no_scheduler_is_refused_and_leaves_no_client_behind(call, file, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        code, out, err = call("solve", file, "--dask", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
+    assert (code, out) == (2, "")
+    assert "no dask scheduler answers at 'tcp://127.0.0.1:" in err
+    assert [client for client in gc.get_objects() if isinstance(client, Client) and client.status == "connecting"] == []
 
 
 def test_a_scheduler_without_workers_is_refused(call, file, monkeypatch):
