@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 PAUSE = 0.4
 """Threads of BLAS wait for more work by spinning, some 0.15 s long, and would take a core from what comes next."""
-CALLS = 3
-ENOUGH = 0.05
+CALLS = 25
+ENOUGH = 0.15
 """A task is called up to ``CALLS`` times in a round, or until it took that many seconds."""
 
 Task = Callable[[], Callable[[], object]]

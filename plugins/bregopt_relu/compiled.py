@@ -1,10 +1,14 @@
-"""The loops over a tile, compiled: its residual in place with the sums for the history, products with few entries."""
+"""The walk over some rows of a pass, compiled: tiles of X = UV, their residual in place, and products with it.
+
+It calls BLAS itself, so that a thread holds the interpreter only between walks.
+"""
 
 import os
 from collections.abc import Callable
 from functools import cache
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
+import numpy as np
 from attrs import frozen
 
 SWITCH = "BREGOPT_COMPILE"
@@ -15,124 +19,75 @@ def wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
+class Factors(NamedTuple):
+    """What X, S V̄ᵀ and SᵀŪ are made of, in one precision; what is not asked for has no rows."""
+
+    U: Any
+    VT: Any
+    U_bar: Any
+    VT_bar: Any
+
+
+class Sums(NamedTuple):
+    """What a walk adds up: SᵀŪ, no rows where it is not asked for; its rows of S V̄ᵀ; figures."""
+
+    left: Any
+    right: Any
+    figures: Any
+    """‖S‖², ‖M − max(0, X)‖², ‖min(0, X)‖² off the support of M, ‖ŪV̄ − W‖²"""
+
+
+class Room(NamedTuple):
+    """Where a thread works: a tile of S, or the tiles of a row where they are kept, and what is made of one."""
+
+    S: Any
+    gap: Any
+    """a tile of X̄ − X, empty where the distance is not asked for"""
+    tall: Any
+    wide: Any
+    counts: Any
+    """non-zeros of each tile of a row"""
+    place: Any
+    """where each row of a sparse M is at"""
+
+
 @final
 @frozen
 class Loops:
-    """The loops; ``compress`` is missing where products always take the whole tile."""
+    """The walks; M is dense, from row ``shift`` on, or CSR."""
 
     dense: Callable[..., Any]
-    """(X, M, i, j): X − W in place of X, for a tile whose corner lies at (i, j) of M; the sums"""
+    """(M, shift, a, b, height, width, kept, limit, factors, sums, room)"""
     sparse: Callable[..., Any]
-    """(X, j, first, last, columns, values, aside): the same for CSR; ``first`` moves on to the next tile"""
-    compress: Callable[..., Any] | None = None
-    """(S, columns, ends): where the non-zeros of S are, row by row"""
-    pull: Callable[..., Any] | None = None
-    """(S, columns, ends, VT, out): out += S·VT"""
-    push: Callable[..., Any] | None = None
-    """(S, columns, ends, U, out): out += Sᵀ·U"""
+    """(starts, columns, values, a, b, height, width, kept, limit, factors, sums, room)"""
+    renewed: Callable[..., Any]
+    """(U, width, limit, right, room): right += SᵀU, for a row of tiles that was kept"""
 
 
 @cache
 def loops() -> Loops:
     """Compiled at the first use, kept on disk where that is possible; they run without the GIL."""
-    from numba import njit
+    from bregopt_relu import walk_loops
 
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-    parts = (_dense, _sparse, _compress, _pull, _push)
-    try:
-        return Loops(*(njit(cache=True, **options)(part) for part in parts))
-    except RuntimeError:  # no folder to keep them in
-        return Loops(*(njit(**options)(part) for part in parts))
+    return Loops(walk_loops.dense, walk_loops.sparse, walk_loops.renewed)
 
 
-def _dense(X: Any, M: Any, i0: int, j0: int) -> Any:
-    residual = error = below = 0.0
-    count, width = 0, X.shape[1]
-    for i in range(X.shape[0]):
-        line, given = X[i], M[i0 + i, j0 : j0 + width]
-        for j in range(width):
-            x, m = line[j], given[j]
-            above = max(x, 0.0)
-            s = x - m if m > 0.0 else above
-            clipped = max(s, -m)
-            w = 0.0 if m > 0.0 else x - above
-            line[j] = s
-            residual += s * s
-            error += clipped * clipped
-            below += w * w
-            count += 1 if s != 0.0 else 0
-    return residual, error, below, count
+def few(rank: int, itemsize: int) -> float:
+    """The share of non-zeros below which products over them alone are the faster ones.
+
+    They take some 0.3 + (9 + r/4)·share ns an entry, those of the whole tile 0.011·r for each byte of a number.
+    """
+    return max(0.0, 0.7 * (0.011 * itemsize * rank - 0.3) / (9.0 + 0.25 * rank))
 
 
-def _sparse(X: Any, j0: int, first: Any, last: Any, columns: Any, values: Any, aside: Any) -> Any:
-    residual = error = below = 0.0
-    count, width = 0, X.shape[1]
-    for i in range(X.shape[0]):
-        line, begin, end = X[i], first[i], first[i]
-        while end < last[i] and columns[end] < j0 + width:  # the support is put aside: it leaves zeros, no branch
-            m = values[end]
-            s = line[columns[end] - j0] - m
-            clipped = max(s, -m)
-            residual += s * s
-            error += clipped * clipped
-            aside[end - begin] = s
-            line[columns[end] - j0] = 0.0
-            end += 1
-        off = low = 0.0
-        positive = 0
-        for j in range(width):
-            x = line[j]
-            above = max(x, 0.0)
-            off += above * above
-            low += (x - above) * (x - above)
-            positive += 1 if x > 0.0 else 0
-            line[j] = above
-        for k in range(begin, end):
-            line[columns[k] - j0] = aside[k - begin]
-        first[i] = end
-        count += positive + end - begin
-        residual += off
-        error += off
-        below += low
-    return residual, error, below, count
-
-
-def _compress(S: Any, columns: Any, ends: Any) -> None:
-    width, found, block = S.shape[1], 0, 16
-    whole = width - width % block
-    for i in range(S.shape[0]):
-        line = S[i]
-        for start in range(0, whole, block):
-            size = 0.0
-            for j in range(start, start + block):
-                size += abs(line[j])
-            if size > 0.0:
-                for j in range(start, start + block):
-                    columns[found] = j
-                    found += 1 if line[j] != 0.0 else 0
-        for j in range(whole, width):
-            columns[found] = j
-            found += 1 if line[j] != 0.0 else 0
-        ends[i] = found
-
-
-def _pull(S: Any, columns: Any, ends: Any, VT: Any, out: Any) -> None:
-    first = 0
-    for i in range(S.shape[0]):
-        for k in range(first, ends[i]):
-            j = columns[k]
-            s = S[i, j]
-            for p in range(VT.shape[1]):
-                out[i, p] += s * VT[j, p]
-        first = ends[i]
-
-
-def _push(S: Any, columns: Any, ends: Any, U: Any, out: Any) -> None:
-    first = 0
-    for i in range(S.shape[0]):
-        for k in range(first, ends[i]):
-            j = columns[k]
-            s = S[i, j]
-            for p in range(U.shape[1]):
-                out[j, p] += s * U[i, p]
-        first = ends[i]
+def room(height: int, width: int, columns: int, rank: int, dtype: Any, *, kept: bool, gap: bool) -> Room:
+    """Room for tiles of a row of so many columns."""
+    entries = height * width
+    return Room(
+        S=np.empty(height * columns if kept else entries, dtype),
+        gap=np.empty(entries if gap else 0, dtype),
+        tall=np.empty(height * rank, dtype),
+        wide=np.empty(width * rank, dtype),
+        counts=np.empty(-(-columns // width), np.int64),
+        place=np.empty(height, np.int64),
+    )

@@ -5,23 +5,18 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
 from bregopt import Array
 from bregopt.errors import DataError, parameter
 from bregopt_relu import passes, spectrum
+from bregopt_relu.grid import cut
 from bregopt_relu.matrix import Answer, Ask, Matrix
 from bregopt_relu.threads import thread_count
 
-TILE_ENTRIES = 2**18
-"""Entries of a tile: 2 MiB of float64, what a processor's own part of the cache can hold."""
-TILE_ROWS = 128
-"""A tile has at least that many rows, for the products to run at full speed."""
-TILE_COLUMNS = 2048
-"""Rows longer than that are cut into blocks of columns, half as wide."""
-READ_ENTRIES = 2**22
-"""At most that many entries are read at a time, where M is not in memory."""
+READ_ENTRIES = 2**21
+"""Entries of the rows that are read at a time."""
 
 
 @final
@@ -72,19 +67,11 @@ class Data(Matrix):
         return _read(self.source, rows, self.dtype)
 
     def tiles(self) -> list[slice]:
-        m, n = self.shape
-        width = max(block.stop - block.start for block in self.column_blocks(whole=False))
-        height = max(TILE_ROWS, TILE_ENTRIES // width)
-        if self.source is not None and not self.resident:
-            height = min(height, max(1, READ_ENTRIES // n))
-        count = min(m, self.threads * -(-m // (self.threads * height)))
-        return [slice(m * k // count, m * (k + 1) // count) for k in range(count)]
+        return self.parts(slice(0, self.shape[0]))
 
-    def column_blocks(self, whole: bool) -> list[slice]:
-        """Ranges of columns that cover M; one if the rows are to stay ``whole``."""
-        n = self.shape[1]
-        count = 1 if whole or n <= TILE_COLUMNS else -(-2 * n // TILE_COLUMNS)
-        return [slice(n * k // count, n * (k + 1) // count) for k in range(count)]
+    def parts(self, rows: slice) -> list[slice]:
+        """Some rows by parts to be read at a time."""
+        return cut(rows, -(-(rows.stop - rows.start) * self.shape[1] // READ_ENTRIES))
 
     def put(self, rows: slice, X: Array) -> None:
         if self.source is not None:
@@ -125,11 +112,9 @@ def as_data(M: Any, dtype: str = "auto", threads: int | None = None, *, zero: bo
     kind = _precision(source.dtype, dtype)
     if not stored:
         source = np.ascontiguousarray(source, dtype=kind)
-    m, n = source.shape
-    size = max(1, READ_ENTRIES // n)
-    starts = range(0, m, size)
-    square, nonzeros = _survey((_read(source, slice(a, min(a + size, m)), kind) for a in starts), zero)
-    return Data((m, n), kind, float(np.sqrt(square)), nonzeros, source, threads=workers)
+    data = Data(source.shape, kind, 0.0, 0, source, threads=workers)
+    square, nonzeros = _survey((data.read(rows) for rows in data.tiles()), zero)
+    return evolve(data, frobenius=float(np.sqrt(square)), nonzeros=nonzeros)
 
 
 def _is_stored(M: Any) -> bool:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, ScalarPenalty
 from bregopt_relu.compiled import wanted
-from bregopt_relu.data import TILE_ENTRIES, Data
+from bregopt_relu.data import Data
+from bregopt_relu.grid import cut
 from bregopt_relu.passes import ALONE, SMALL
 from bregopt_relu.row_models import RowModels, embedded, spelt
 from bregopt_relu.threads import one_blas_thread, spread
@@ -22,6 +23,8 @@ GOOD, CLOSER = 0.75, 0.3
 """Above that share it shrinks."""
 TINY = 1e-200
 """tr(VVᵀ)/r is taken for at least that, so that no row model is singular."""
+TILE_ENTRIES = 2**18
+"""Entries of a tile, or r² of each of its rows: 2 MiB of float64."""
 WHOLE_ENTRIES = 2**22
 """Entries of a tile where each step in a coordinate takes the prox of the whole block."""
 
@@ -62,10 +65,11 @@ def turn(M: Data, U: Array, V: Array, delta: Array, H: Regularizer, *, by_column
     models = embedded(V, H, U, by_columns=by_columns) if h is None else _spelt(V, h, m * n)
     job = _Job(M, models, h, U, V, delta, np.empty_like(U), np.empty_like(delta))
     workers = 1 if m * n < ALONE else min(M.threads, m)
-    tiles = _tiles(m, max(1, (WHOLE_ENTRIES if h is None else TILE_ENTRIES) // max(n, r * r)), workers)
-    shares = [tiles[len(tiles) * k // workers : len(tiles) * (k + 1) // workers] for k in range(workers)]
+    height = max(1, (WHOLE_ENTRIES if h is None else TILE_ENTRIES) // max(n, r * r))
     with one_blas_thread():
-        sums = spread(job.over, shares)
+        sums = spread(
+            lambda span: job.over(cut(span, -(-(span.stop - span.start) // height))), cut(slice(0, m), workers)
+        )
     value, error, residual, active = np.sum(sums, axis=0).tolist()
     # X before and after, and for each active entry r + r(r + 1)/2 of the m·n·r multiplications of a product
     products = 2.0 + active / (m * n) * (1.0 + 0.5 * (r + 1))
@@ -78,12 +82,6 @@ def _spelt(V: Array, h: ScalarPenalty, size: int) -> RowModels:
     from bregopt_relu.row_loops import CompiledModels
 
     return CompiledModels(np.array(V.T, order="C"), h)
-
-
-def _tiles(m: int, height: int, workers: int) -> list[slice]:
-    """Row ranges of at most this height, as many for each worker."""
-    count = min(m, workers * -(-m // (workers * height)))
-    return [slice(m * k // count, m * (k + 1) // count) for k in range(count)]
 
 
 @final

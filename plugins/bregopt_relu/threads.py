@@ -1,6 +1,7 @@
 """Threads over tiles, and BLAS on one thread inside of each."""
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -28,13 +29,16 @@ def thread_count() -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller(with_scipy: bool) -> ThreadpoolController:
+    """Of the BLAS of numpy, and that of scipy once it is loaded, which compiled loops call."""
     return ThreadpoolController()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
     """A context in which BLAS uses a single thread: a tile is in cache, and a second thread would mostly wait."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _controller("scipy.linalg.cython_blas" in sys.modules).limit(
+        limits=1, user_api="blas"
+    )
     return limited
 
 

@@ -134,15 +134,15 @@ def test_thirty_iterations_agree_with_the_dense_reference(M, start, method, mode
 
 @pytest.mark.parametrize("method", METHODS)
 def test_several_tiles_and_the_plain_oracle_give_the_same(M, start, method, monkeypatch):
-    import bregopt_relu.data
+    import bregopt_relu.grid
 
     problem = bo.compose("relu-nmd", M, rank=RANK, U="l1(0.1)", V="nonneg")
     whole = bo.solve(problem, method=method, start=start, max_iterations=20)
     plain = problem.seen_through(bo.PlainOracle(problem.smooth, problem.block, problem.metrics), problem.prox)
     two = bo.solve(plain, method=method, start=start, max_iterations=20)
     np.testing.assert_allclose(two.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)
-    monkeypatch.setattr(bregopt_relu.data, "TILE_ROWS", 5)
-    monkeypatch.setattr(bregopt_relu.data, "TILE_ENTRIES", 100)
+    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
+    monkeypatch.setattr(bregopt_relu.grid, "LEAST", 100)
     tiled = bo.solve(problem, method=method, start=start, max_iterations=20)
     np.testing.assert_allclose(tiled.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)
 

@@ -135,12 +135,11 @@ def test_the_plain_oracle_gives_the_same_iterates_as_the_fused_pass(M, start, me
 def test_several_tiles_give_the_same_as_one(M, start, monkeypatch):
     problem = bo.compose("relu-nmd", M, rank=RANK)
     whole = bo.solve(problem, start=start, max_iterations=20)
-    import bregopt_relu.data
+    import bregopt_relu.grid
 
-    monkeypatch.setattr(bregopt_relu.data, "TILE_ROWS", 5)
-    monkeypatch.setattr(bregopt_relu.data, "TILE_ENTRIES", 100)
+    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
+    monkeypatch.setattr(bregopt_relu.grid, "LEAST", 100)
     for form in ("dense", "csr"):
         tiled = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK, threads=2)
-        assert len(list(tiled.block.M.tiles())) == 8
         result = bo.solve(tiled, start=start, max_iterations=20)
         np.testing.assert_allclose(result.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)

@@ -2,13 +2,13 @@
 
 import itertools
 
-import bregopt_relu.compiled
-import bregopt_relu.data
+import bregopt_relu.grid
 import bregopt_relu.passes
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_relu.plain import PLAIN
+from bregopt_relu.compiled import few
+from bregopt_relu.grid import Grid, grid
 from bregopt_relu.spectrum import gram, perron_bound, subspace
 
 import bregopt as bo
@@ -87,9 +87,10 @@ def test_columns_in_blocks_give_the_same_as_whole_rows(form, M, monkeypatch):
     problem = compose(FORMS[form](M, None))
     Y = problem.first_point(None, np.random.default_rng(1))
     at = bo.Blocks(U=1.1 * Y.U, V=Y.V + 0.01)
+    assert grid(SHAPE[1], RANK, kept=False).width == SHAPE[1]
     whole = [problem.oracle.look(Y), problem.oracle.look(Y, at=at, value_at=True)]
-    monkeypatch.setattr(bregopt_relu.data, "TILE_COLUMNS", 64)
-    assert len(problem.block.M.column_blocks(whole=False)) == 10
+    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
+    assert grid(SHAPE[1], RANK, kept=False) == Grid(height=40, width=100)
     for compiled in ("0", "1"):
         monkeypatch.setenv("BREGOPT_COMPILE", compiled)
         cut = [problem.oracle.look(Y), problem.oracle.look(Y, at=at, value_at=True)]
@@ -109,19 +110,24 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
     U, V = rng.random((SHAPE[0], RANK)), -rng.random((RANK, SHAPE[1]))
     V[:, : int(share * SHAPE[1])] *= -1  # where X > 0
     problem, Y = compose(FORMS[form](M, None)), bo.Blocks(U=U, V=V)
-    calls = []
-    loops = bregopt_relu.compiled.loops()
-    seen = bregopt_relu.compiled.Loops(
-        loops.dense, loops.sparse, loops.compress, lambda *args: calls.append(1) or loops.pull(*args), loops.push
-    )
-    monkeypatch.setattr(bregopt_relu.passes, "loops", lambda: seen)
-    one = problem.oracle.look(Y, at=Y)
-    assert bool(calls) == (share < 0.06)
     X = U @ V
     S = np.where(M > 0, X - M, np.maximum(0, X))
-    np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
-    assert one.value == pytest.approx(0.5 * np.sum(S**2), rel=1e-12)
+    for limit in (few, lambda rank, itemsize: 0.0, lambda rank, itemsize: 2.0):  # by the share, whole, over non-zeros
+        monkeypatch.setattr(bregopt_relu.passes, "few", limit)
+        one = problem.oracle.look(Y, at=Y)
+        np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
+        assert one.value == pytest.approx(0.5 * np.sum(S**2), rel=1e-12)
+        swept = problem.oracle.sweep(Y, Y, lambda rows, gradient: U[rows] - 0.1 * gradient, row_wise=True)
+        U_new = U - 0.1 * (S @ V.T)
+        np.testing.assert_allclose(swept.first, U_new, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(swept.gradient, U_new.T @ (S + (U_new - U) @ V), rtol=0, atol=1e-10)
+
+
+def test_products_over_non_zeros_pay_the_earlier_the_larger_the_rank():
+    assert few(2, 8) == 0.0
+    assert 0.02 < few(12, 8) < few(30, 8) < few(68, 8) < 0.2
+    assert few(30, 4) < few(30, 8)
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR", "memory map"])
@@ -144,28 +150,23 @@ def test_another_number_of_threads_changes_the_last_digits_only(M):
         np.testing.assert_allclose(look.gradient.flat, looks[0].gradient.flat, rtol=0, atol=1e-12 * size)
 
 
+@pytest.mark.parametrize("lags", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", ["dense", "CSR"])
-def test_the_compiled_loops_are_those_by_numpy(form, dtype, M):
-    data = compose(FORMS[form](M.astype(dtype), None)).block.M
-    rng = np.random.default_rng(1)
-    for rows in data.tiles():
-        X = rng.standard_normal((rows.stop - rows.start, SHAPE[1])).astype(dtype)
-        sums, tiles = [], []
-        for loops in (PLAIN, bregopt_relu.compiled.loops()):
-            S = X.copy()
-            if form == "dense":
-                total = loops.dense(S, data.source, rows.start, 0)
-            else:
-                first = data.starts[rows].astype(np.int64)
-                last = data.starts[rows.start + 1 : rows.stop + 1].astype(np.int64)
-                total = loops.sparse(S, 0, first, last, data.columns, data.values, np.empty(SHAPE[1], dtype))
-                np.testing.assert_array_equal(first, last)
-            sums.append(total)
-            tiles.append(S)
-        np.testing.assert_array_equal(tiles[0], tiles[1])
-        np.testing.assert_allclose(sums[0][:3], sums[1][:3], rtol=1e-12 if dtype is np.float64 else 1e-6)
-        assert sums[1][3] == np.count_nonzero(tiles[1])
+def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch):
+    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)  # several tiles
+    problem = compose(FORMS[form](M.astype(dtype), None), threads=2)
+    Y, other = (problem.first_point(None, np.random.default_rng(seed)) for seed in (1, 2))
+    looks = []
+    for compiled in ("1", "0"):
+        monkeypatch.setenv("BREGOPT_COMPILE", compiled)
+        looks.append(problem.oracle.look(Y, at=other if lags else Y, value_at=True))
+    one, two = looks
+    rtol = 1e-12 if dtype is np.float64 else 1e-5
+    for name in ("value", "value_at", "norms", "metrics"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=rtol), name
+    size = np.abs(two.gradient.flat).max()
+    np.testing.assert_allclose(one.gradient.flat, two.gradient.flat, rtol=0, atol=rtol * size)
 
 
 def test_float32_data_are_multiplied_in_float32_and_summed_in_float64(M):

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_relu import data
+from bregopt_relu import grid
 
 import bregopt as bo
 from bregopt.testing import Status
@@ -17,8 +17,8 @@ STEP = 1e-3
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
-    """128 rows each."""
-    monkeypatch.setattr(data, "TILE_ENTRIES", 2**15)
+    """73 rows each, and two blocks of columns."""
+    monkeypatch.setattr(grid, "WORK", 4 * 2**14)
 
 
 def stored(M, folder):
@@ -92,11 +92,11 @@ def test_a_sweep_agrees_with_dense_formulas_and_costs_three_products_or_four(for
     M = matrix(few=few)
     Y, at = points(700, 300, few)
     problem = bo.compose("relu-nmd", FORMS[form](M, tmp_path), rank=4, threads=threads)
-    tiles = problem.block.M.tiles()
-    assert len(tiles) == 6
     for point in (Y, at):
         update = assert_right(problem, M, Y, point, row_wise, 1e-5 if form == "single precision" else 1e-10)
-        assert sorted(update.rows) == (tiles if row_wise else [slice(0, 700)])
+        rows = sorted(update.rows, key=lambda part: part.start)
+        assert len(rows) == (10 if row_wise else 1)
+        assert [0, *(part.stop for part in rows)] == [*(part.start for part in rows), 700]
         assert len(update.threads) == (threads if row_wise else 1)
 
 
@@ -106,7 +106,7 @@ def test_rows_that_a_look_cuts_into_blocks_are_whole_in_a_sweep(form, row_wise, 
     M = matrix(150, 3000)
     Y, at = points(150, 3000)
     problem = bo.compose("relu-nmd", FORMS[form](M, tmp_path), rank=4, threads=1)
-    assert len(problem.block.M.column_blocks(whole=False)) > 1
+    assert grid.grid(3000, 4, kept=True).width < 3000
     assert_right(problem, M, Y, at, row_wise)
 
 
@@ -115,7 +115,6 @@ def test_a_sweep_with_a_graph_equals_that_of_the_plain_oracle(form, tmp_path):
     L = 300.0 * np.eye(300) - np.ones((300, 300))
     M, graph = matrix(300, 300), bo.make("regularizer", "graph", L, mu=0.1)
     problem = bo.compose("relu-nmd", FORMS[form](M, tmp_path), rank=4, graph=graph)
-    assert len(problem.block.M.tiles()) > 1
     outcome = run("oracle/sweep", checks_of((problem, points(300, 300)[0]))["oracle/sweep"])
     assert outcome.status is Status.PASSED, outcome.message
 
