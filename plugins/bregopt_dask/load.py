@@ -39,7 +39,7 @@ def load(M: Any) -> Distributed:
         raise DataError("M is zero everywhere: there is nothing to decompose.")
     edges = tuple(np.cumsum([0, *(height for _, height in chunks)]).tolist())
     norm = math.sqrt(math.fsum(squares))
-    return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), Workers(client, blocks), edges)
+    return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), Workers.holding(client, blocks), edges)
 
 
 def _client() -> Client:

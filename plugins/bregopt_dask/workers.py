@@ -21,6 +21,14 @@ class Workers:
 
     client: Client
     blocks: Sequence[Future]
+    homes: Sequence[str]
+    """where each block was made; it may move when a worker dies"""
+
+    @classmethod
+    def holding(cls, client: Client, blocks: Sequence[Future]) -> "Workers":
+        """The workers that hold these blocks now."""
+        places = client.who_has(list(blocks))
+        return cls(client, blocks, [str(next(iter(places[block.key]), "")) for block in blocks])
 
     def do(self, work: Callable[..., Out], *args: Any) -> Out:
         """``work(*args)``, again if a worker is lost."""
@@ -41,7 +49,13 @@ class Workers:
         return futures
 
     def total(self, plus: Callable[[Any, Any], Any], terms: Sequence[Future]) -> Future:
-        """The sum of the terms, by a tree."""
+        """The sum of the terms, one for each block, by a tree: first on every worker, then across them."""
+        at = {
+            home: [term for term, place in zip(terms, self.homes, strict=True) if place == home] for home in self.homes
+        }
+        return self._tree(plus, [self._tree(plus, group) for group in at.values()])
+
+    def _tree(self, plus: Callable[[Any, Any], Any], terms: Sequence[Future]) -> Future:
         while len(terms) > 1:
             groups = [list(terms[k : k + FAN]) for k in range(0, len(terms), FAN)]
             terms = [self.client.submit(reduce, plus, group, pure=False) for group in groups]

@@ -66,6 +66,8 @@ def relu_nmd(
     data = found if isinstance(found, Matrix) else as_data(found, dtype, threads)
     if dtype not in ("auto", data.dtype.name):
         raise parameter("dtype", "relu-nmd", f"'auto' or {data.dtype.name!r}, which this M decides on", dtype)
+    if threads is not None and data is found:
+        raise parameter("threads", "relu-nmd", "left out for this M, which comes with its own", threads)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 1 <= rank <= min(data.shape):
         m, n = data.shape
         raise parameter("rank", "relu-nmd", f"a whole number from 1 to {min(m, n)}, as M is {m}×{n}", rank)

@@ -129,6 +129,12 @@ def test_the_tsvd_start_is_the_best_matrix_of_low_rank():
 
 
 @pytest.mark.usefixtures("cluster")
+def test_threads_are_those_of_the_workers():
+    with pytest.raises(bo.errors.ParameterError, match="must be left out for this M"):
+        bo.compose("relu-nmd", CHUNKS["scipy CSR"], rank=4, threads=2)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_single_precision_is_kept():
     single = M.astype(np.float32)
     here, there = (bo.compose("relu-nmd", data, rank=4) for data in (single, da.from_array(single, chunks=(31, 37))))

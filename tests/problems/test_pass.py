@@ -4,12 +4,14 @@ import itertools
 
 import bregopt_relu.grid
 import bregopt_relu.passes
+import dask.array
 import numpy as np
 import pytest
 import scipy.sparse
 from bregopt_relu.compiled import few
 from bregopt_relu.grid import Grid, grid
 from bregopt_relu.spectrum import gram, perron_bound, subspace
+from distributed import Client
 
 import bregopt as bo
 from bregopt.errors import BregoptError, DataError
@@ -65,19 +67,28 @@ FORMS = {
     "CSR": lambda M, _: scipy.sparse.csr_array(M),
     "memory map": stored,
     "sliced by rows": lambda M, _: Rows(M),
+    "dask": lambda M, _: dask.array.from_array(M, chunks=(250, -1)),
 }
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+        yield client
 
 
 def compose(M, **options):
     return bo.compose("relu-nmd", M, rank=RANK, U="l1(0.01)", V="l1(0.015)", kernel="paper", **options)
 
 
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_M_gives_the_same_iterates(form, compiled, threads, M, reference, tmp_path, monkeypatch):
     monkeypatch.setenv("BREGOPT_COMPILE", compiled)
-    problem = compose(FORMS[form](M, tmp_path), threads=threads)
+    monkeypatch.setenv("BREGOPT_THREADS", str(threads))
+    problem = compose(FORMS[form](M, tmp_path))
     result = bo.solve(problem, method="aapb(beta=0.6, step=1)", max_iterations=20)
     np.testing.assert_allclose(result.Y.flat, reference, rtol=0, atol=1e-10)
 
