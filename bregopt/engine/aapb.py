@@ -52,7 +52,6 @@ class AAPB(Method):
     w: str = field(default="Y", validator=validate.one_of("Y", "Ybar"))
     guard: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
     kernel: KernelPolicy | None = None
-    """in place of the problem's own"""
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         look = self._look(problem, Y, Y)

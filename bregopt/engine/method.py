@@ -8,6 +8,7 @@ from attrs import frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.state import State
+from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import Problem
 
 
@@ -31,6 +32,9 @@ class Subgradient:
 
 class Method(ABC):
     """An iteration on states. What its theorem assumes and which function falls are part of it."""
+
+    kernel: KernelPolicy | None = None
+    """a kernel of the method's own, in place of the problem's"""
 
     @property
     def lyapunov(self) -> str:

@@ -59,10 +59,11 @@ def solve(
     -------
     Result
     """
-    problem = resolve(problem)
+    chosen = make("method", method)
+    problem = resolve(problem, chosen.kernel)
     rule = _stop_rule(stop, max_iterations, max_seconds, tolerance)
     Y = _start(problem, start, seed)
-    return run(problem, make("method", method), Y, rule, [_observer(watcher) for watcher in observers])
+    return run(problem, chosen, Y, rule, [_observer(watcher) for watcher in observers])
 
 
 def iterate(
@@ -73,10 +74,11 @@ def iterate(
     seed: int | np.random.Generator = 0,
 ) -> Iteration:
     """The states of a run, one at a time and without end: leave the loop to stop."""
-    problem = resolve(problem)
+    chosen = make("method", method)
+    problem = resolve(problem, chosen.kernel)
     with doors(problem)[0].working():
         Y, _ = feasible(problem, _start(problem, start, seed))
-        chosen, _ = make("method", method).settle(problem, Y)
+        chosen, _ = chosen.settle(problem, Y)
     return Iteration(problem, chosen, Y)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+from attrs import evolve
+
 from bregopt.blocks import Blocks
 from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
 from bregopt.host.loading import Host, Plugin
 from bregopt.host.registry import KINDS, Entry, check_kind
 from bregopt.host.spec import Spec, parse
-from bregopt.parts.kernel import Kernel
+from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
@@ -108,10 +110,12 @@ def compose(name: str, *args: Any, **kwargs: Any) -> Problem:
     return resolve(cast(Problem, build(entry, spec.args + args, spec.kwargs | kwargs)))
 
 
-def resolve(problem: Problem) -> Problem:
-    """The problem with its proximal map and its oracle."""
+def resolve(problem: Problem, kernel: KernelPolicy | None = None) -> Problem:
+    """The problem with its proximal map and its oracle; with another kernel where a method brings its own."""
     if not isinstance(problem, Problem):
         raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
+    if kernel is not None and kernel is not problem.kernel:
+        problem = evolve(problem, kernel=kernel, prox=None, exact_prox=True)
     if problem.resolved:
         return problem
     prox = problem.prox or resolve_prox(problem.kernel.sample(), problem.regularizer)

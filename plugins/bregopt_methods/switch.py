@@ -47,7 +47,7 @@ class Switch(Method):
     @property
     def lyapunov(self) -> str:
         one, other = self.first.lyapunov, self.second.lyapunov
-        return one if one == other else f"{one}, then {other},"
+        return one if one == other else f"{one.rstrip(',')}, then {other.rstrip(',')},"
 
     @property
     def assumptions(self) -> Mapping[str, str]:

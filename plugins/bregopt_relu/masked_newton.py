@@ -1,6 +1,7 @@
 """masked-newton: damped Newton steps on min_W F, row by row for U and column by column for V."""
 
 import math
+from collections.abc import Mapping
 from typing import final
 
 import numpy as np
@@ -78,6 +79,7 @@ class MaskedNewton(Method):
             theta, beta = _following(1.0), 0.0
             on_U, on_V, Y, H = _step(problem, past, state.Y)
         M = _data(problem)
+        scale = M.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
         return State(
             iteration=state.iteration + 1,
             Y=Y,
@@ -87,12 +89,19 @@ class MaskedNewton(Method):
                 "model_residual": math.sqrt(2.0 * on_V.value) / M.frobenius,
             },
             lyapunov=on_V.value + H,
-            scale=M.scale(on_V.value, Y["U"], Y["V"]) + abs(H),
+            scale=scale,
             rounding=M.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
+            assumptions={"descent": on_V.value + H <= state.objective + M.rounding * max(scale, state.scale)},
             inner=Carried(state.Y, theta, on_U.delta, on_V.delta, past.columns),
         )
+
+    @property
+    def assumptions(self) -> Mapping[str, str]:
+        return {
+            "descent": "a step without extrapolation lowers Φ row by row, and a row where it would not is not moved"
+        }
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
         """The element of ∂Φ(Y) of least norm, where four numbers spell H."""

@@ -1,11 +1,13 @@
 """β rules made of others: the least of two, one that begins anew, one that is confirmed by the gap of F."""
 
-from functools import partial
 from typing import Any, final
 
 from attrs import field, frozen
 
 from bregopt import Extrapolation, Move, make, validate
+
+NESTEROV: Any = "nesterov"
+ASSUMPTION2: Any = "assumption2"
 
 
 def _rule(spec: Any) -> Extrapolation:
@@ -18,8 +20,8 @@ def _rule(spec: Any) -> Extrapolation:
 class Least(Extrapolation):
     """``β = min(β₁, β₂)``: with Assumption 2 as the second, its guarantee for any first rule."""
 
-    first: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
-    second: Extrapolation = field(factory=partial(_rule, "assumption2"), converter=_rule)
+    first: Extrapolation = field(default=NESTEROV, converter=_rule)
+    second: Extrapolation = field(default=ASSUMPTION2, converter=_rule)
 
     delta: float = field(init=False)
     epsilon: float = field(init=False)
@@ -49,7 +51,7 @@ class ExactGap(Extrapolation):
     The gap is F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), seen at Ȳ, where Assumption 2 takes a bound of it.
     """
 
-    rule: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
+    rule: Extrapolation = field(default=NESTEROV, converter=_rule)
     delta: float = field(default=0.999, validator=validate.number(above=0, below=1))
     epsilon: float = field(default=0.001, validator=validate.number(above=0, below=1))
     exact: bool = field(default=True, init=False)
@@ -70,7 +72,7 @@ class Restart(Extrapolation):
     times that of the last move; ``periodic``: ``every`` so many iterations.
     """
 
-    rule: Extrapolation = field(factory=partial(_rule, "nesterov"), converter=_rule)
+    rule: Extrapolation = field(default=NESTEROV, converter=_rule)
     when: str = field(default="objective", validator=validate.one_of("objective", "gradient", "bregman", "periodic"))
     rho: float = field(default=0.99, validator=validate.number(above=0, below=1))
     every: int = field(default=200, validator=validate.whole(at_least=1))

@@ -9,6 +9,8 @@ from bregopt import StepRule, Trial, validate
 from bregopt.errors import IncompatibleError
 
 SHORTEST = 1e-30
+SLOWER = 0.8
+"""A step that passed the test is followed by one of at least that part of it: momentum suffers from jumps."""
 
 
 @final
@@ -56,7 +58,7 @@ class Monotone(StepRule):
 @final
 @frozen
 class Predicted(StepRule):
-    """``λ = target/L`` for the curvature ``L = D_F/D_ψ`` of the last step, within λ/4 and 2λ, by the upper test.
+    """``λ = target/L`` for the curvature ``L = D_F/D_ψ`` of the last step, within 0.8λ and 2λ, by the upper test.
 
     A step that fails the test is taken again with ``min(λ/2, 0.9/L)``. The first is 1/L of the theory, or 1.
     """
@@ -78,4 +80,4 @@ class Predicted(StepRule):
         if not trial.holds:
             return False, min(0.5 * step, 0.9 / curvature) if math.isfinite(curvature) else 0.25 * step
         wanted = self.target / curvature if curvature > 0 else math.inf
-        return True, min(max(wanted, 0.25 * step), 2.0 * step)
+        return True, min(max(wanted, SLOWER * step), 2.0 * step)

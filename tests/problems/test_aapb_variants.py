@@ -67,7 +67,7 @@ def test_the_fast_variant_is_its_algorithm_box():
             if rise > distance / step:
                 step = min(step / 2, 0.9 / L)
                 continue
-            used, step = step, min(max(0.6 / L if L > 0 else math.inf, step / 4), 2 * step)
+            used, step = step, min(max(0.6 / L if L > 0 else math.inf, 0.8 * step), 2 * step)
             after = f(U1, V1)[0] + H(U1, V1)
             if beta > 0 and after > objective:
                 beta, theta = 0.0, (1 + math.sqrt(5)) / 2
@@ -110,6 +110,17 @@ def test_the_guard_costs_a_pass_only_where_a_step_would_rise():
     assert guarded.certificate.monotone
     assert not (np.diff(loose.history["objective"]) <= 0).all()
     assert guarded.history["products"][-1] / 500 <= 4.4
+
+
+def test_a_method_with_a_kernel_of_its_own_gets_its_proximal_map_too():
+    problem = bo.compose("relu-nmd", matrix(), rank=RANK)
+    result = bo.solve(problem, method="aapb(kernel=s4)", max_iterations=50)
+    same = bo.solve(bo.compose("relu-nmd", matrix(), rank=RANK, kernel="s4"), method="aapb", max_iterations=50)
+    np.testing.assert_array_equal(result.history["objective"], same.history["objective"])
+    assert result.certificate.monotone
+    assert next(bo.iterate(problem, method="aapb(kernel=s4)")).objective == result.history["objective"][0]
+    with pytest.raises(bo.errors.IncompatibleError, match=r"No plugin solves .*L1.*Schatten4"):
+        bo.solve(bo.compose("relu-nmd", matrix(), rank=RANK, U="l1(0.1)"), method="aapb(kernel=s4)")
 
 
 def test_the_presets_of_the_paper_ignore_the_kernel_of_the_problem():
@@ -179,7 +190,8 @@ def test_the_predicted_step_follows_the_curvature_within_its_bounds():
     assert judged() == (True, 1.2)  # 0.6/0.5
     assert judged(D_F=-1.0) == (True, 2.0)
     assert judged(D_F=0.01) == (True, 2.0)
-    assert judged(step=0.5, D_F=1.9) == (True, pytest.approx(0.6 / 1.9))
+    assert judged(D_F=0.7) == (True, pytest.approx(0.6 / 0.7))
+    assert judged(step=0.5, D_F=1.9) == (True, 0.4)  # not 0.6/1.9: jumps are bad for momentum
     assert judged(D_F=1.5) == (False, 0.5)
     assert judged(D_F=100.0) == (False, pytest.approx(0.009))
     assert judged(D_F=math.inf) == (False, 0.25)

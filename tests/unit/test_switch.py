@@ -41,12 +41,15 @@ def test_a_guarantee_needs_that_of_both():
     both = bo.solve(problem(), method=hybrid("apb", "aapb-certified", 3), max_iterations=8).certificate
     assert both.guaranteed
     assert {"first: step", "second: step"} <= set(both.assumptions)
-    one = bo.solve(problem(), method=hybrid("apb", "masked-newton", 3), max_iterations=8).certificate
+    one = bo.solve(problem(), method=hybrid("apb", "a-nmd", 3), max_iterations=8).certificate
     assert not one.guaranteed
     assert not one.assumptions
     assert one.lyapunov == "Φ(Y^k)"
     assert one.monotone
     assert "then" in both.lyapunov
+    mixed = bo.solve(problem(), method=hybrid("els", "masked-newton", 3), max_iterations=8).certificate
+    assert mixed.guaranteed
+    assert ",," not in mixed.summary()
 
 
 def test_by_default_coordinate_descent_comes_before_masked_newton():
