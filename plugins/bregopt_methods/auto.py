@@ -1,6 +1,5 @@
 """The method that picks one for the problem at hand."""
 
-import math
 from collections.abc import Iterator
 from typing import final
 
@@ -9,7 +8,9 @@ from attrs import frozen
 from bregopt import Blocks, Method, Problem, State, Trait, make
 from bregopt.errors import IncompatibleError
 
-CHEAP = 3.0
+SPARSE = 0.25
+"""Share of non-zeros of M up to which the curvature of f differs enough from that of F."""
+CHEAP = 10.0
 """Density × rank up to which the curvature of every row is worth its price."""
 LARGE = 2**18
 """Entries of UV from which on loading the compiled steps of masked-newton is worth it."""
@@ -43,15 +44,19 @@ def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
     elif not all(Trait.SEPARABLE in H.traits for H in penalties):
         yield "aapb", "H is not a sum over entries, so all that is known of it is its proximal map"
     else:
+        first, second = (Y[name] for name in Y.names)
+        work, size = density * first.shape[1], first.shape[0] * second.shape[1]
         scalars = [H.scalar() for H in penalties]
-        quadratic = all(h is not None and h.quadratic for h in scalars)
-        model = "H is zero or Tikhonov" if quadratic else "H is a sum over entries"
-        cheap, others = ("hybrid(els)", "els") if quadratic else ("hybrid", "ecd")
-        work, size = density * min(Y[Y.names[0]].shape), math.prod(Y[Y.names[0]].shape[:1] + Y[Y.names[1]].shape[1:])
-        if work <= CHEAP and size >= LARGE:
-            yield cheap, f"{model}, and density × rank is {work:.2g}: the curvature of each row is cheap"
-        yield others, f"{model}, which goes block by block"
-        yield "aapb", f"{model}"
+        if all(h is not None and h.quadratic for h in scalars):
+            model, newton, blocks = "H is zero or Tikhonov", "hybrid(els)", "els"
+        else:
+            model, newton, blocks = "H is a sum over entries", "hybrid", "ecd"
+        sparse = density <= SPARSE
+        if sparse and work <= CHEAP and size >= LARGE:
+            yield newton, f"{model}, M is sparse, and density × rank is {work:.2g}: the curvature of each row is cheap"
+        if sparse or blocks == "els":
+            yield blocks, f"{model}, which goes block by block"
+        yield "aapb", f"{model}, and {density:.0%} of M is not zero"
 
 
 def _takes(method: Method, problem: Problem) -> bool:
