@@ -19,6 +19,15 @@ def wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
+class Cut(NamedTuple):
+    """How a walk goes: tiles of this size; whether those of a row are kept; below which share non-zeros are few."""
+
+    height: int
+    width: int
+    kept: bool
+    limit: float
+
+
 class Factors(NamedTuple):
     """What X, S V̄ᵀ and SᵀŪ are made of, in one precision; what is not asked for has no rows."""
 
@@ -57,11 +66,11 @@ class Loops:
     """The walks; M is dense, from row ``shift`` on, or CSR."""
 
     dense: Callable[..., Any]
-    """(M, shift, a, b, height, width, kept, limit, factors, sums, room)"""
+    """(M, shift, a, b, cut, factors, sums, room)"""
     sparse: Callable[..., Any]
-    """(starts, columns, values, a, b, height, width, kept, limit, factors, sums, room)"""
+    """(starts, columns, values, a, b, cut, factors, sums, room)"""
     renewed: Callable[..., Any]
-    """(U, width, limit, right, room): right += SᵀU, for a row of tiles that was kept"""
+    """(U, cut, right, room): right += SᵀU, for a row of tiles that was kept"""
 
 
 @cache
@@ -80,11 +89,12 @@ def few(rank: int, itemsize: int) -> float:
     return max(0.0, 0.7 * (0.011 * itemsize * rank - 0.3) / (9.0 + 0.25 * rank))
 
 
-def room(height: int, width: int, columns: int, rank: int, dtype: Any, *, kept: bool, gap: bool) -> Room:
+def room(cut: Cut, columns: int, rank: int, dtype: Any, *, gap: bool) -> Room:
     """Room for tiles of a row of so many columns."""
+    height, width = cut.height, cut.width
     entries = height * width
     return Room(
-        S=np.empty(height * columns if kept else entries, dtype),
+        S=np.empty(height * columns if cut.kept else entries, dtype),
         gap=np.empty(entries if gap else 0, dtype),
         tall=np.empty(height * rank, dtype),
         wide=np.empty(width * rank, dtype),

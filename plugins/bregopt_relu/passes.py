@@ -1,15 +1,15 @@
 """The one pass of an iteration: walks over the rows of M in several threads, and what the factors alone bring to it."""
 
 from collections.abc import Iterator
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt_relu.compiled import Factors, Loops, Sums, few, loops, room, wanted
-from bregopt_relu.grid import Grid, cut, grid
+from bregopt_relu.compiled import Cut, Factors, Loops, Sums, few, loops, room, wanted
+from bregopt_relu.grid import cut, grid
 from bregopt_relu.matrix import Answer, Ask
 from bregopt_relu.plain import PLAIN
 from bregopt_relu.threads import one_blas_thread, reader, spread
@@ -43,37 +43,38 @@ class _Job:
     M: "Data"
     ask: Ask
     loops: Loops
-    grid: Grid
+    cut: Cut
     factors: Factors
 
     @classmethod
     def of(cls, M: "Data", ask: Ask, chosen: Loops) -> "_Job":
         def ready(X: Array | None) -> Array:
-            return np.empty((0, rank), M.dtype) if X is None else np.ascontiguousarray(X, dtype=M.dtype)
+            there = np.empty((0, rank), M.dtype) if X is None else np.ascontiguousarray(X, dtype=M.dtype)
+            return np.asarray(_given(there))
 
         rank = ask.V.shape[0]
         VT = ready(ask.V.T)
         VT_bar = VT if ask.V_bar is ask.V else ready(None if ask.V_bar is None else ask.V_bar.T)
         factors = Factors(ready(ask.U), VT, ready(ask.U_bar), VT_bar)
-        return cls(M, ask, chosen, grid(M.shape[1], rank, kept=ask.update is not None), factors)
+        kept = ask.update is not None
+        tile = grid(M.shape[1], rank, kept=kept)
+        return cls(M, ask, chosen, Cut(tile.height, tile.width, kept, few(rank, M.dtype.itemsize)), factors)
 
     def over(self, span: slice) -> Answer:
         """The pass over some rows."""
         ask, n, rank = self.ask, self.M.shape[1], self.ask.V.shape[0]
-        size, kept = (self.grid.height, self.grid.width), ask.update is not None
-        place = room(*size, n, rank, self.M.dtype, kept=kept, gap=ask.distance)
-        right = np.zeros((n if kept or ask.U_bar is not None else 0, rank))
+        place = room(self.cut, n, rank, self.M.dtype, gap=ask.distance)
+        right = np.zeros((0 if ask.U_bar is None and ask.update is None else n, rank))
         sums = Sums(np.empty((0, rank)) if ask.left is None else ask.left, right, np.zeros(4))
-        limit = few(rank, self.M.dtype.itemsize)
         for walk, part in _walks(self.M, self.loops, span):
             if ask.update is None or ask.left is None:
-                walk(part.start, part.stop, *size, False, limit, self.factors, sums, place)
+                walk(part.start, part.stop, self.cut, self.factors, sums, place)
                 continue
-            for top in range(part.start, part.stop, size[0]):
-                rows = slice(top, min(top + size[0], part.stop))
-                walk(rows.start, rows.stop, *size, True, limit, self.factors, sums, place)
+            for top in range(part.start, part.stop, self.cut.height):
+                rows = slice(top, min(top + self.cut.height, part.stop))
+                walk(rows.start, rows.stop, self.cut, self.factors, sums, place)
                 U = np.ascontiguousarray(ask.update(rows, ask.left[rows]), dtype=self.M.dtype)
-                self.loops.renewed(U, size[1], limit, right, place)
+                self.loops.renewed(_given(U), self.cut, right, place)
         residual, error, below, distance = sums.figures.tolist()
         return Answer(residual, error, below, distance, right if len(right) else None, *_grams(ask, span))
 
@@ -81,9 +82,9 @@ class _Job:
 def _walks(M: "Data", chosen: Loops, span: slice) -> Iterator[tuple[Any, slice]]:
     """The walk ``(a, b, …)`` for some rows, and which; what is not in memory is read ahead, part by part."""
     if M.source is None:
-        yield lambda *args: chosen.sparse(M.starts, M.columns, M.values, *args), span
+        yield partial(chosen.sparse, _given(M.starts), _given(M.columns), _given(M.values)), span
     elif M.resident:
-        yield lambda *args: chosen.dense(M.source, 0, *args), span
+        yield partial(chosen.dense, _given(M.source), 0), span
     else:
         parts = M.parts(span)
         upcoming = reader().submit(M.read, parts[0])
@@ -91,7 +92,14 @@ def _walks(M: "Data", chosen: Loops, span: slice) -> Iterator[tuple[Any, slice]]
             read = upcoming.result()
             if k + 1 < len(parts):
                 upcoming = reader().submit(M.read, parts[k + 1])
-            yield lambda *args, read=read, part=part: chosen.dense(read, part.start, *args), part
+            yield partial(chosen.dense, _given(read), part.start), part
+
+
+def _given(X: Any) -> Any:
+    """X to be read only, whoever owns it: a loop is compiled anew for each kind of array it meets."""
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def _grams(ask: Ask, span: slice) -> tuple[Array, Array | None, Array | None]:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from bregopt import Array
-from bregopt_relu.compiled import Factors, Loops, Room, Sums
+from bregopt_relu.compiled import Cut, Factors, Loops, Room, Sums
 
-Residual = Callable[[Array, slice, slice], Array]
-"""``(X, rows, block)``: X − W in place of X; adds the figures up and returns the part of X that is below."""
+Residual = Callable[[Array, slice, slice], None]
+"""``(X, rows, block)``: X − W in place of X, the figures added up."""
 
 
 def _square(X: Array) -> float:
@@ -17,19 +17,7 @@ def _square(X: Array) -> float:
     return float(np.vdot(X, X)) if X.dtype == np.float64 else float(np.square(X).sum(dtype=np.float64))
 
 
-def _dense(
-    M: Array,
-    shift: int,
-    a: int,
-    b: int,
-    height: int,
-    width: int,
-    kept: bool,
-    limit: float,
-    factors: Factors,
-    sums: Sums,
-    room: Room,
-) -> None:
+def _dense(M: Array, shift: int, a: int, b: int, cut: Cut, factors: Factors, sums: Sums, room: Room) -> None:
     def residual(X: Array, rows: slice, block: slice) -> None:
         tile = M[rows.start - shift : rows.stop - shift, block]
         X -= tile
@@ -41,22 +29,11 @@ def _dense(
         np.maximum(S, -tile, out=S)
         sums.figures[:3] += _square(X), _square(S), below
 
-    _walk(residual, a, b, height, width, kept, factors, sums, room)
+    _walk(residual, a, b, cut, factors, sums, room)
 
 
 def _sparse(
-    starts: Any,
-    columns: Any,
-    values: Array,
-    a: int,
-    b: int,
-    height: int,
-    width: int,
-    kept: bool,
-    limit: float,
-    factors: Factors,
-    sums: Sums,
-    room: Room,
+    starts: Any, columns: Any, values: Array, a: int, b: int, cut: Cut, factors: Factors, sums: Sums, room: Room
 ) -> None:
     def residual(X: Array, rows: slice, block: slice) -> None:
         places = slice(starts[rows.start], starts[rows.stop])
@@ -73,27 +50,17 @@ def _sparse(
         X[spots] = x
         sums.figures[:3] += above + _square(x), above + _square(np.maximum(x, -given)), below
 
-    _walk(residual, a, b, height, width, kept, factors, sums, room)
+    _walk(residual, a, b, cut, factors, sums, room)
 
 
-def _walk(
-    residual: Callable[[Array, slice, slice], None],
-    a: int,
-    b: int,
-    height: int,
-    width: int,
-    kept: bool,
-    factors: Factors,
-    sums: Sums,
-    room: Room,
-) -> None:
+def _walk(residual: Residual, a: int, b: int, cut: Cut, factors: Factors, sums: Sums, room: Room) -> None:
     """Tile by tile; the products always take the whole of it."""
     n = len(factors.VT)
-    for top in range(a, b, height):
-        rows = slice(top, min(top + height, b))
-        for first in range(0, n, width):
-            block = slice(first, min(first + width, n))
-            S = _tile(room.S, rows.stop - top, block, kept)
+    for top in range(a, b, cut.height):
+        rows = slice(top, min(top + cut.height, b))
+        for first in range(0, n, cut.width):
+            block = slice(first, min(first + cut.width, n))
+            S = _tile(room.S, rows.stop - top, block, cut.kept)
             np.matmul(factors.U[rows], factors.VT[block].T, out=S)
             gap = factors.U_bar[rows] @ factors.VT_bar[block].T - S if room.gap.size else None
             residual(S, rows, block)
@@ -106,9 +73,9 @@ def _walk(
                 sums.right[block] += S.T @ factors.U_bar[rows]
 
 
-def _renewed(U: Array, width: int, limit: float, right: Array, room: Room) -> None:
-    for first in range(0, len(right), width):
-        block = slice(first, min(first + width, len(right)))
+def _renewed(U: Array, cut: Cut, right: Array, room: Room) -> None:
+    for first in range(0, len(right), cut.width):
+        block = slice(first, min(first + cut.width, len(right)))
         right[block] += _tile(room.S, len(U), block, kept=True).T @ U
 
 

@@ -4,32 +4,20 @@ All loops are in one file: what numba keeps on disk of a loop is renewed when th
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 from attrs import astuple, frozen
-from numba import njit
 
 from bregopt import Array, ScalarPenalty
+from bregopt_relu.njit import compiled
 from bregopt_relu.row_models import SWEEPS, Fit, RowModels
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
 VANISHED = 1e-14
 """A pivot below that part of its diagonal entry is rounding."""
 
 
-def _compiled(loop: Loop) -> Loop:
-    """Kept on disk where that is possible; runs without the GIL."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-    try:
-        compiled: Loop = njit(cache=True, **options)(loop)
-    except RuntimeError:  # no folder to keep it in
-        compiled = njit(**options)(loop)
-    return compiled
-
-
-@_compiled
+@compiled
 def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
     """``f_i`` and ``‖m_i − max(0, x_i)‖²`` of each row."""
     for i in range(X.shape[0]):
@@ -44,7 +32,7 @@ def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
         value[i], error[i] = 0.5 * residual, clipped
 
 
-@_compiled
+@compiled
 def _gradient(x: Any, m: Any, VT: Any, places: Any, g: Any) -> None:
     g[:] = 0.0
     for j in places:
@@ -54,7 +42,7 @@ def _gradient(x: Any, m: Any, VT: Any, places: Any, g: Any) -> None:
             g[p] += s * v[p]
 
 
-@_compiled
+@compiled
 def _hessian(VT: Any, places: Any, B: Any) -> None:
     """``Σ v_j v_jᵀ``, four terms at a time, below the diagonal; then mirrored."""
     B[:] = 0.0
@@ -76,7 +64,7 @@ def _hessian(VT: Any, places: Any, B: Any) -> None:
             B[q, p] = B[p, q]
 
 
-@_compiled
+@compiled
 def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
     """z with ``(B + ridge)(z − u) = −(g + ridge·u)`` by Cholesky in place; a pivot that vanishes leaves its z at u."""
     r = g.size
@@ -106,7 +94,7 @@ def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
         slope[p] = -ridge * z[p]
 
 
-@_compiled
+@compiled
 def _sweep(B: Any, u: Any, l1: float, ridge: float, low: float, high: float, z: Any, slope: Any) -> None:
     """z from u by exact steps in one coordinate after the other; ``slope`` follows ``g + B(z − u)``."""
     z[:] = u
@@ -126,7 +114,7 @@ def _sweep(B: Any, u: Any, l1: float, ridge: float, low: float, high: float, z: 
             return
 
 
-@_compiled
+@compiled
 def _fit(
     X: Any,
     M: Any,

@@ -3,99 +3,64 @@
 All of them are in one file: what numba keeps on disk of a loop is renewed when the loop's own file changes.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  (np.dot calls it: it is to be there when threads are limited)
-from numba import njit
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
-
-
-def _compiled(loop: Loop) -> Loop:
-    """Kept on disk where that is possible; runs without the GIL."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-    try:
-        compiled: Loop = njit(cache=True, **options)(loop)
-    except RuntimeError:  # no folder to keep it in
-        compiled = njit(**options)(loop)
-    return compiled
+from bregopt_relu.njit import compiled
 
 
-@_compiled
-def dense(
-    M: Any,
-    shift: int,
-    a: int,
-    b: int,
-    height: int,
-    width: int,
-    kept: bool,
-    limit: float,
-    factors: Any,
-    sums: Any,
-    room: Any,
-) -> None:
+@compiled
+def dense(M: Any, shift: int, a: int, b: int, cut: Any, factors: Any, sums: Any, room: Any) -> None:
     """The walk over rows a to b − 1 of a dense M, whose first row is ``shift``."""
     n = M.shape[1]
-    for top in range(a, b, height):
-        end = min(top + height, b)
+    for top in range(a, b, cut.height):
+        end = min(top + cut.height, b)
         for k in range(room.counts.size):
-            first, last = k * width, min(k * width + width, n)
-            S = _product(factors, top, end, first, last, kept, room)
+            first, last = k * cut.width, min(k * cut.width + cut.width, n)
+            S = _product(factors, top, end, first, last, cut.kept, room)
             _gap(factors, top, end, first, last, S, room)
             room.counts[k] = _residual(S, M, top - shift, first, sums.figures)
             _distance(S, room, sums.figures)
-            _products(S, room.counts[k], limit, factors, top, end, first, last, sums, room)
+            _products(S, room.counts[k], cut.limit, factors, top, end, first, last, sums, room)
 
 
-@_compiled
+@compiled
 def sparse(
-    starts: Any,
-    columns: Any,
-    values: Any,
-    a: int,
-    b: int,
-    height: int,
-    width: int,
-    kept: bool,
-    limit: float,
-    factors: Any,
-    sums: Any,
-    room: Any,
+    starts: Any, columns: Any, values: Any, a: int, b: int, cut: Any, factors: Any, sums: Any, room: Any
 ) -> None:
     """The walk over rows a to b − 1 of a CSR M."""
     n = factors.VT.shape[0]
-    for top in range(a, b, height):
-        end = min(top + height, b)
+    for top in range(a, b, cut.height):
+        end = min(top + cut.height, b)
         for i in range(top, end):
             room.place[i - top] = starts[i]
         for k in range(room.counts.size):
-            first, last = k * width, min(k * width + width, n)
-            S = _product(factors, top, end, first, last, kept, room)
+            first, last = k * cut.width, min(k * cut.width + cut.width, n)
+            S = _product(factors, top, end, first, last, cut.kept, room)
             _gap(factors, top, end, first, last, S, room)
             room.counts[k] = _sparse_residual(
                 S, first, room.place, starts, top, columns, values, room.wide, sums.figures
             )
             _distance(S, room, sums.figures)
-            _products(S, room.counts[k], limit, factors, top, end, first, last, sums, room)
+            _products(S, room.counts[k], cut.limit, factors, top, end, first, last, sums, room)
 
 
-@_compiled
-def renewed(U: Any, width: int, limit: float, right: Any, room: Any) -> None:
+@compiled
+def renewed(U: Any, cut: Any, right: Any, room: Any) -> None:
     """right += SᵀU, for a row of tiles that was kept."""
     h, n = U.shape[0], right.shape[0]
     for k in range(room.counts.size):
-        first, last = k * width, min(k * width + width, n)
+        first, last = k * cut.width, min(k * cut.width + cut.width, n)
         S = room.S[h * first : h * last].reshape(h, last - first)
-        if room.counts[k] < limit * S.size:
-            _few(S, U[:0], U[:0], U, right[first:last])
+        if room.counts[k] < cut.limit * S.size:
+            _few(S, U[:0], right[:0], U, right[first:last])
         else:
             _right(S, U, right[first:last], room.wide)
 
 
-@_compiled
+@compiled
 def _product(factors: Any, top: int, end: int, first: int, last: int, kept: bool, room: Any) -> Any:
     """X, in its place."""
     h = end - top
@@ -105,7 +70,7 @@ def _product(factors: Any, top: int, end: int, first: int, last: int, kept: bool
     return X
 
 
-@_compiled
+@compiled
 def _gap(factors: Any, top: int, end: int, first: int, last: int, X: Any, room: Any) -> None:
     """X̄ − X, where it is asked for."""
     if room.gap.size == 0:
@@ -117,7 +82,7 @@ def _gap(factors: Any, top: int, end: int, first: int, last: int, X: Any, room: 
             gap[i, j] -= X[i, j]
 
 
-@_compiled
+@compiled
 def _distance(S: Any, room: Any, figures: Any) -> None:
     """‖X̄ − W‖², as X̄ − W = (X̄ − X) + (X − W)."""
     if room.gap.size == 0:
@@ -131,7 +96,7 @@ def _distance(S: Any, room: Any, figures: Any) -> None:
     figures[3] += total
 
 
-@_compiled
+@compiled
 def _residual(X: Any, M: Any, i0: int, j0: int, figures: Any) -> int:
     """X − W in place of X, for a tile whose corner lies at (i0, j0) of M; its non-zeros."""
     residual = error = below = 0.0
@@ -155,7 +120,7 @@ def _residual(X: Any, M: Any, i0: int, j0: int, figures: Any) -> int:
     return count
 
 
-@_compiled
+@compiled
 def _sparse_residual(
     X: Any, j0: int, place: Any, starts: Any, top: int, columns: Any, values: Any, aside: Any, figures: Any
 ) -> int:
@@ -195,7 +160,7 @@ def _sparse_residual(
     return count
 
 
-@_compiled
+@compiled
 def _products(
     S: Any, count: int, limit: float, factors: Any, top: int, end: int, first: int, last: int, sums: Any, room: Any
 ) -> None:
@@ -213,7 +178,7 @@ def _products(
         _right(S, U, right, room.wide)
 
 
-@_compiled
+@compiled
 def _left(S: Any, VT: Any, out: Any, room: Any) -> None:
     """out += S·VT."""
     h, r = out.shape
@@ -224,7 +189,7 @@ def _left(S: Any, VT: Any, out: Any, room: Any) -> None:
             out[i, p] += product[i, p]
 
 
-@_compiled
+@compiled
 def _right(S: Any, U: Any, out: Any, room: Any) -> None:
     """out += Sᵀ·U."""
     w, r = out.shape
@@ -235,7 +200,7 @@ def _right(S: Any, U: Any, out: Any, room: Any) -> None:
             out[j, p] += product[j, p]
 
 
-@_compiled
+@compiled
 def _few(S: Any, VT: Any, left: Any, U: Any, right: Any) -> None:
     """left += S·VT and right += Sᵀ·U, where they have rows, over the non-zeros of S; most blocks of it have none."""
     width, block, r = S.shape[1], 16, U.shape[1]

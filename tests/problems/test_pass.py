@@ -2,6 +2,7 @@
 
 import itertools
 
+import bregopt_relu.compiled
 import bregopt_relu.grid
 import bregopt_relu.passes
 import dask.array
@@ -178,6 +179,24 @@ def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch
         assert getattr(one, name) == pytest.approx(getattr(two, name), rel=rtol), name
     size = np.abs(two.gradient.flat).max()
     np.testing.assert_allclose(one.gradient.flat, two.gradient.flat, rtol=0, atol=rtol * size)
+
+
+@pytest.mark.parametrize("form", ["dense", "CSR"])
+def test_a_walk_is_compiled_once_whoever_owns_its_arrays(form, M, monkeypatch):
+    monkeypatch.setenv("BREGOPT_COMPILE", "1")
+    walk = getattr(bregopt_relu.compiled.loops(), {"dense": "dense", "CSR": "sparse"}[form])
+    looks = []
+    for writeable in (True, False):
+        own = M.copy()
+        own.flags.writeable = writeable
+        problem = compose(FORMS[form](own, None))
+        Y = problem.first_point(None, np.random.default_rng(1))
+        problem.oracle.look(Y)
+        problem.oracle.look(Y, at=Y)
+        problem.oracle.look(Y, at=bo.Blocks(U=1.1 * Y.U, V=Y.V), value_at=True)
+        looks.append(problem.oracle.sweep(Y, Y, lambda rows, gradient, Y=Y: Y.U[rows], row_wise=True))
+    np.testing.assert_array_equal(looks[0].gradient, looks[1].gradient)
+    assert len([it for it in walk.signatures if "float32" not in str(it)]) == 1
 
 
 def test_float32_data_are_multiplied_in_float32_and_summed_in_float64(M):
