@@ -9,7 +9,7 @@ from bregopt import Progress, Status, StopRule, Verdict, validate
 from bregopt.errors import IncompatibleError
 
 AGAIN = 20
-"""Iterations between two computations of the subgradient, once the residual has passed."""
+"""Iterations between two computations of the subgradient."""
 
 
 @final
@@ -80,11 +80,7 @@ class Stationarity(StopRule):
     tolerance: float = field(default=1e-6, validator=validate.number(at_least=0))
 
     def judge(self, progress: Progress) -> Verdict | None:
-        residual = progress.stationarity
-        if residual is None or residual > self.tolerance:
-            return None
-        first = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= self.tolerance)
-        if (progress.iteration - first) % AGAIN:
+        if not self._due(progress):
             return None
         relative = progress.subgradient()
         if relative is None or relative > self.tolerance:
@@ -93,6 +89,15 @@ class Stationarity(StopRule):
             Status.STATIONARY,
             f"A subgradient of relative size {relative:.2e} was found, within {self.tolerance:g}.",
         )
+
+    def _due(self, progress: Progress) -> bool:
+        """Now and then once the free residual is small; where a method has none, now and then from the start."""
+        first, residual = 0, progress.stationarity
+        if residual is not None:
+            if residual > self.tolerance:
+                return False
+            first = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= self.tolerance)
+        return progress.iteration > 0 and (progress.iteration - first) % AGAIN == 0
 
 
 @final
