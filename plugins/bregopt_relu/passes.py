@@ -17,7 +17,7 @@ from bregopt_relu.threads import one_blas_thread, reader, spread
 if TYPE_CHECKING:
     from bregopt_relu.data import Data
 
-SMALL = 2**16
+SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
 ALONE = 2**17
 """Entries of M below which a second thread costs more than it brings."""

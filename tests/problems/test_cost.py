@@ -18,7 +18,7 @@ def test_a_sparse_matrix_is_never_made_dense(method):
         problem = bo.compose("relu-nmd", M, rank=10, U="l1(0.01)", V="l1(0.01)", kernel="paper")
         return bo.solve(problem, method=method, max_iterations=5)
 
-    solve(300, 300, 0.1)  # large enough to load the compiled loops, which are not what is measured
+    solve(500, 500, 0.1)  # large enough to load the compiled loops, which are not what is measured
     tracemalloc.start()
     result = solve(4000, 6000, 0.005)
     _, peak = tracemalloc.get_traced_memory()

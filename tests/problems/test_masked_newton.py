@@ -244,7 +244,7 @@ def test_nothing_of_the_size_of_a_dense_matrix_is_made(form):
         tracemalloc.stop()
         return peak
 
-    solve(300, 300, 0.1)  # the compiled loops are loaded, which is not what is measured
+    solve(500, 500, 0.1)  # the compiled loops are loaded, which is not what is measured
     assert solve(2000, 3000, 0.005) < 0.25 * 2000 * 3000 * 8
 
 

@@ -250,7 +250,7 @@ def test_a_sparse_matrix_is_never_made_dense(method):
         M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
         return bo.solve(bo.compose("relu-nmd", M, rank=5), method=method, max_iterations=3)
 
-    solve(300, 300, 0.1)  # large enough to load the compiled loops, which are not what is measured
+    solve(500, 500, 0.1)  # large enough to load the compiled loops, which are not what is measured
     tracemalloc.start()
     solve(3000, 4000, 0.005)
     _, peak = tracemalloc.get_traced_memory()

@@ -308,7 +308,7 @@ def test_a_small_matrix_does_not_load_the_compiler_and_a_large_one_does():
 
     code = """
 import sys, numpy as np, bregopt as bo
-for n in (20, 300):
+for n in (20, 500):
     bo.solve(bo.compose("relu-nmd", np.eye(n) + 0.1, rank=3), max_iterations=3)
     print("numba" in sys.modules)
 """
