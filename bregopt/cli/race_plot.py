@@ -25,7 +25,7 @@ POINTS = 400
 """Of a line."""
 FLAT = 15
 """The seconds begin at that part of what the fastest method took: nothing has happened before."""
-EXACT = 1e-4
+EXACT = 1e-9
 """Of the objective at the start: where one falls below that the objective itself is drawn, else its distance to the
 lowest one."""
 
@@ -51,6 +51,9 @@ def plot_race(path: Path, heats: Sequence[Heat], ours: Sequence[str], facts: dic
             left.set_ylabel(label)
             left.set_xlim(0, heat.last)
             right.set_xscale("log")
+            right.xaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+            right.xaxis.set_major_formatter(lambda seconds, _: f"{seconds:g}")
+            right.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
             right.set_xlim(left=heat.fastest / FLAT)
         lines = [matplotlib.lines.Line2D([], [], **look) for look in looks.values()]
         picture.legend(lines, list(looks), loc="outside right upper")
