@@ -104,6 +104,6 @@ def embedded(V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainMo
         X[rows, p], steps[rows, p] = x, width
         if by_columns:
             return H.prox(X.T, steps.T).T[rows, p]  # type: ignore[arg-type]  # an array of steps: H is separable
-        return H.prox(X, steps)[rows, p]  # type: ignore[arg-type]
+        return H.prox(X, steps)[rows, p]  # type: ignore[arg-type]  # as above
 
     return PlainModels(V, step, ridge=None, floor=1.0 / (0.9 * H.step_limit))
