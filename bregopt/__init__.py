@@ -14,6 +14,7 @@ from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
+from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms, Sum
 from bregopt.parts.oracle import Look, Oracle, PlainOracle, Swept, Update
@@ -93,6 +94,7 @@ __all__ = [
     "Update",
     "Verdict",
     "Zero",
+    "balanced",
     "bregman_prox",
     "catalog",
     "compose",

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from balance_reference import balanced
 
 
 def line_value(u, V, m):
@@ -57,8 +58,8 @@ def reference_turn(M, U, V, delta, h):
     return np.array(Z), np.array(next_delta), sum(values), sum(errors)
 
 
-def reference_run(M, U, V, h, iterations):
-    """Φ and the factors after each iteration, and β."""
+def reference_run(M, U, V, h, iterations, balance):
+    """Φ and the factors after each iteration, and β; the same h on both."""
 
     def H(U, V):
         return penalty_value(h["U"], U.ravel()) + penalty_value(h["V"], V.ravel())
@@ -79,4 +80,8 @@ def reference_run(M, U, V, h, iterations):
             theta, beta = (1 + math.sqrt(5)) / 2, 0.0
             new = step(U, V)
         before, (U, V, delta, phi) = (U, V), new
+        if balance:
+            phi -= H(U, V)
+            U, V, *before = balanced(U, V, *before, (h["U"].l1, h["U"].ridge))
+            phi += H(U, V)
         yield U, V, phi, beta

@@ -39,6 +39,11 @@ class SmoothPart(ABC):
         """
         return None
 
+    @property
+    def of_product(self) -> bool:
+        """Whether F(Y, W) knows of two blocks their matrix product alone: F(UT, T⁻¹V, W) = F(U, V, W)."""
+        return False
+
     def gram(self, Y: Blocks, name: str) -> Array | None:
         """G, where F(·, W) is quadratic in this block with the same G for every row of it, or every column.
 

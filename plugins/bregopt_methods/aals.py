@@ -6,7 +6,7 @@ from typing import final
 
 from attrs import field, frozen
 
-from bregopt import Blocks, Method, Problem, State, Subgradient, validate
+from bregopt import Blocks, Method, Problem, State, Subgradient, balanced, validate
 from bregopt_methods.anderson import Mixing
 from bregopt_methods.least_squares import check_tikhonov, least_squares, tikhonov
 from bregopt_methods.momentum import DESCENT, subgradient
@@ -18,13 +18,15 @@ from bregopt_methods.turn import check_blocks, turn
 class AALS(Method):
     """Anderson-accelerated least squares, for H = 0 or Tikhonov: mixes the last turns of alternating least squares.
 
-    T(Y) is W(Y), then U and V by least squares, as in els without extrapolation. Y^{k+1} is Anderson's mixture of the
-    images of the last points; where Φ would rise it is T(Y^k), and the memory starts anew. State k holds Y^k with
-    T(Y^k), so its objective is exact. Three products an iteration, six where the mixture is refused.
+    T(Y) is W(Y), then U and V by least squares, as in els without extrapolation, and balanced as there. Y^{k+1} is
+    Anderson's mixture of the images of the last points; where Φ would rise it is T(Y^k), and the memory starts anew.
+    State k holds Y^k with T(Y^k), so its objective is exact. Three products an iteration, six where the mixture is
+    refused.
     """
 
     memory: int = field(default=10, validator=validate.whole(at_least=1))
     damping: float = field(default=1e-3, validator=validate.number(at_least=0))
+    balance: bool = field(default=True, validator=validate.instance_of(bool, "true or false"))
 
     def check(self, problem: Problem) -> None:
         check_tikhonov(problem, "aals")
@@ -44,6 +46,7 @@ class AALS(Method):
     def _seen(self, problem: Problem, Y: Blocks, past: Mixing | None, last: State | None) -> State:
         """Y with Φ(Y) and T(Y), after the last state."""
         made = turn(problem, Y, partial(least_squares, damping=self.damping), row_wise=True)
+        image = balanced(problem.smooth, problem.regularizer, made.Y)[0] if self.balance else made.Y
         objective, rounding = made.look.value + problem.regularizer.value(Y), made.look.rounding
         scale = max(made.scale, made.look.scale + objective - made.look.value)
         return State(
@@ -56,7 +59,7 @@ class AALS(Method):
             rounding=rounding,
             stationarity=made.residual,
             assumptions={} if last is None else {"descent": objective <= last.objective + rounding * scale},
-            inner=Mixing(self.memory, made.Y, made.Y - Y) if past is None else past.seen(Y, made.Y),
+            inner=Mixing(self.memory, image, image - Y) if past is None else past.seen(Y, image),
         )
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from bregopt import Blocks, Method, Problem, State, Subgradient, Trait, validate
 from bregopt.errors import IncompatibleError
 from bregopt_methods.coordinates import coordinates
-from bregopt_methods.momentum import BOUND, DESCENT, begin, proceed, subgradient
+from bregopt_methods.momentum import BOUND, DESCENT, begin, proceed, rebalanced, subgradient
 from bregopt_methods.turn import turn
 
 
@@ -25,9 +25,12 @@ class ECD(Method):
     and then the same for V with U^{k+1}. The objective of a state is the bound F(Y^k, W) + H(Y^k) of Φ(Y^k), its
     metrics are those at y: both cost nothing. Where the bound would rise, θ starts anew and the step is made from Y^k.
     Three products an iteration, six where the step is made twice; four and eight where H on U is not row-wise.
+    With ``balance`` each iteration ends with the multiples of columns of U and rows of V, of the same product UV, that
+    have the least H; for Tikhonov's H these are the factors that have it.
     """
 
     sweeps: int = field(default=2, validator=validate.whole(at_least=1))
+    balance: bool = field(default=True, validator=validate.instance_of(bool, "true or false"))
 
     def check(self, problem: Problem) -> None:
         for H in problem.regularizer.distinct():
@@ -43,7 +46,8 @@ class ECD(Method):
     def advance(self, problem: Problem, state: State) -> State:
         solver = partial(coordinates, sweeps=self.sweeps)
         row_wise = Trait.ROW_WISE in problem.regularizer[state.Y.names[0]].traits
-        return proceed(state, lambda y: turn(problem, y, solver, row_wise=row_wise))
+        state = proceed(state, lambda y: turn(problem, y, solver, row_wise=row_wise))
+        return rebalanced(problem, state) if self.balance else state
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
         return subgradient(problem, state.Y, state.inner.xi)

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Blocks, Method, Problem, State, Subgradient, validate
 from bregopt_methods.least_squares import check_tikhonov, least_squares
-from bregopt_methods.momentum import BOUND, DESCENT, begin, proceed, subgradient
+from bregopt_methods.momentum import BOUND, DESCENT, begin, proceed, rebalanced, subgradient
 from bregopt_methods.turn import turn
 
 
@@ -25,9 +25,11 @@ class ELS(Method):
     The objective of a state is the bound F(Y^k, W) + H(Y^k) of Φ(Y^k), its metrics are those at y: both cost nothing.
     Where the bound would rise, θ starts anew and the step is made from Y^k. Three products an iteration, six where
     the step is made twice. A little damping tames the directions that a rank above the one of the data leaves open.
+    With ``balance`` each iteration ends with the factors of the same product UV that have the least H.
     """
 
     damping: float = field(default=1e-3, validator=validate.number(at_least=0))
+    balance: bool = field(default=True, validator=validate.instance_of(bool, "true or false"))
 
     def check(self, problem: Problem) -> None:
         check_tikhonov(problem, "els")
@@ -37,7 +39,8 @@ class ELS(Method):
 
     def advance(self, problem: Problem, state: State) -> State:
         solver = partial(least_squares, damping=self.damping)
-        return proceed(state, lambda y: turn(problem, y, solver, row_wise=True))
+        state = proceed(state, lambda y: turn(problem, y, solver, row_wise=True))
+        return rebalanced(problem, state) if self.balance else state
 
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
         return subgradient(problem, state.Y, state.inner.xi)

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from bregopt import Blocks, Problem, State, Subgradient
+from bregopt import Blocks, Problem, State, Subgradient, balanced
 from bregopt_methods.doors import gradient, oracle
 from bregopt_methods.turn import Turn, check_blocks
 
@@ -66,6 +66,27 @@ def proceed(state: State, turn_from: Callable[[Blocks], Turn]) -> State:
         assumptions={"descent": made.bound <= state.lyapunov + rounding},
         exact=False,
         inner=Past(Y, theta, made.xi),
+    )
+
+
+def rebalanced(problem: Problem, state: State) -> State:
+    """The state with the factors of the same product that have the least H; Y^{k−1} goes along, and so does ξ.
+
+    A ridge moves ξ with Y, and nothing else does: a positive multiple of an entry keeps its sign.
+    """
+    F, H, past = problem.smooth, problem.regularizer, state.inner
+    Y, Y_prev = balanced(F, H, state.Y, past.Y_prev)
+    if Y is state.Y:
+        return state
+    fall = H.value(state.Y) - H.value(Y)
+    ridges = {name: h.ridge for name in Y.names if (h := H[name].scalar()) is not None}
+    xi = None if past.xi is None else past.xi + (Y - state.Y).map(lambda name, E: ridges[name] * E)
+    return evolve(
+        state,
+        Y=Y,
+        objective=state.objective - fall,
+        lyapunov=state.lyapunov - fall,
+        inner=Past(Y_prev, past.theta, xi),
     )
 
 

@@ -46,6 +46,10 @@ class Factorization(SmoothPart):
             gradient["V"] += U[rows].T @ residual
         return 0.5 * total, Y.like(flat)
 
+    @property
+    def of_product(self) -> bool:
+        return True
+
     def gram(self, Y: Blocks, name: str) -> Array:
         """VVᵀ for U and UᵀU for V."""
         return np.asarray(Y["V"] @ Y["V"].T if name == "U" else Y["U"].T @ Y["U"])

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
-from bregopt import Array, Blocks, Method, Oracle, Problem, State, Subgradient, Trait
+from bregopt import Array, Blocks, Method, Oracle, Problem, State, Subgradient, Trait, balanced, validate
 from bregopt.errors import IncompatibleError
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.data import Data
@@ -44,8 +44,11 @@ class MaskedNewton(Method):
         V⁺: from V̄ with U⁺, a damped Newton step for each column, kept where f + H₂ falls
 
     Only entries with M > 0 or UV > 0 bend f: with a share d of all, an iteration costs 4 + (r + 3)d products. β follows
-    Nesterov's sequence; where Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0.
+    Nesterov's sequence; where Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0. With
+    ``balance`` the factors of the same product that have the least H follow.
     """
+
+    balance: bool = field(default=True, validator=validate.instance_of(bool, "true or false"))
 
     def check(self, problem: Problem) -> None:
         _data(problem)
@@ -78,7 +81,10 @@ class MaskedNewton(Method):
         if beta > 0 and not on_V.value + H <= state.objective:
             theta, beta = _following(1.0), 0.0
             on_U, on_V, Y, H = _step(problem, past, state.Y)
-        M = _data(problem)
+        M, Y_prev = _data(problem), state.Y
+        if self.balance:
+            Y, Y_prev = balanced(problem.smooth, problem.regularizer, Y, Y_prev)
+            H = problem.regularizer.value(Y)
         scale = M.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
         return State(
             iteration=state.iteration + 1,
@@ -94,7 +100,7 @@ class MaskedNewton(Method):
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
             assumptions={"descent": on_V.value + H <= state.objective + M.rounding * max(scale, state.scale)},
-            inner=Carried(state.Y, theta, on_U.delta, on_V.delta, past.columns),
+            inner=Carried(Y_prev, theta, on_U.delta, on_V.delta, past.columns),
         )
 
     @property

@@ -37,6 +37,13 @@ class Smooth(bo.SmoothPart):
     def smad(self, kernel, norms, reduced):
         return self.changed.get("smad", self.inner.smad)(kernel, norms, reduced)
 
+    def gram(self, Y, name):
+        return self.changed.get("gram", self.inner.gram)(Y, name)
+
+    @property
+    def of_product(self):
+        return self.changed.get("of_product", self.inner.of_product)
+
 
 @frozen(eq=False)
 class Block(bo.ClosedFormBlock):
@@ -139,6 +146,14 @@ def row_by_row(Y, at, update, row_wise):
     return right_sweep(Y, at, single, row_wise)
 
 
+def with_a_term_of_U(Y, W):
+    return RIGHT[0].smooth.value(Y, W) + 0.01 * float(np.vdot(Y.U, Y.U))
+
+
+def steeper_gram(Y, name):
+    return 1.001 * RIGHT[0].smooth.gram(Y, name)
+
+
 def only(name, factor):
     """A gradient with one block scaled."""
 
@@ -211,6 +226,9 @@ def stale(norms, Y, Y_prev):
 MISTAKES = {
     "gradient of V wrong": ("smooth/gradient", RIGHT, smooth(value_and_gradient=only("V", 0.5))),
     "gradient of U times 1.001": ("smooth/gradient", RIGHT, smooth(value_and_gradient=only("U", 1.001))),
+    "Gram matrix of V wrong": ("smooth/gram", RIGHT, smooth(gram=lambda Y, name: Y.V @ Y.V.T)),
+    "Gram matrix times 1.001": ("smooth/gram", RIGHT, smooth(gram=steeper_gram)),
+    "F of more than a product": ("smooth/of-product", RIGHT, smooth(value=with_a_term_of_U)),
     "two values": ("smooth/value-consistent", RIGHT, smooth(value=lambda Y, W: 2 * RIGHT[0].smooth.value(Y, W))),
     "argmin off": ("block/optimal", RIGHT, block(argmin=shifted)),
     "norms too small": ("block/bounds", RIGHT, block(norms=too_small)),
@@ -254,6 +272,13 @@ def test_a_sweep_says_which_row_it_missed_and_how_often_it_asked():
     assert "asked 0 times for row 4" in status("oracle/sweep", sweeping(without_the_last_row)).message
     assert "asked 2 times for row 0" in status("oracle/sweep", sweeping(twice)).message
     assert "row_wise=False" in status("oracle/sweep", sweeping(row_by_row)).message
+
+
+def test_claims_of_form_are_checked_where_they_are_made():
+    plain = smooth(gram=lambda Y, name: None, of_product=False)
+    for check in ("smooth/gram", "smooth/of-product"):
+        assert status(check, plain).status is Status.NOT_APPLICABLE
+        assert status(check, RIGHT).status is Status.PASSED
 
 
 def test_sweeps_are_checked_for_two_blocks_and_a_special_oracle_only():

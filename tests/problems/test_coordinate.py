@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from attrs import frozen
+from balance_reference import balanced
 from bregopt_methods import coordinates as module
 from bregopt_methods.coordinates import coordinates
 from bregopt_methods.turn import Model
@@ -54,7 +55,10 @@ MODELS = {  # name: (spec, h, argmin_x h(x) + (c/2)(x − z)²)
 }
 
 
-def reference(M, U, V, h, step, sweeps, iterations):
+BALANCED = {"ridge": (0.0, 0.7), "l1": (0.3, 0.0), "l1-nonneg": (0.3, 0.0), "elastic-net": (0.05, 0.1)}  # l1, ridge
+
+
+def reference(M, U, V, h, step, sweeps, iterations, weights=None):
     """The method with W stored, one entry at a time, and every value from its definition."""
 
     def one_by_one(X, other, W, transposed):
@@ -85,8 +89,12 @@ def reference(M, U, V, h, step, sweeps, iterations):
         if new[2] > bounds[-1]:
             following, new = (1 + math.sqrt(5)) / 2, turn(U, V)
         U_prev, V_prev, theta = U, V, following
-        U, V = new[:2]
-        bounds.append(new[2])
+        U, V, bound = new
+        if weights is not None:
+            bound -= sum(h(x) for x in [*U.flat, *V.flat])
+            U, V, U_prev, V_prev = balanced(U, V, U_prev, V_prev, weights)
+            bound += sum(h(x) for x in [*U.flat, *V.flat])
+        bounds.append(bound)
     return U, V, bounds
 
 
@@ -111,14 +119,15 @@ def value(problem, M, Y):
     return 0.5 * np.sum((W - X) ** 2) + problem.regularizer.value(Y)
 
 
+@pytest.mark.parametrize("balance", [True, False])
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("model", MODELS)
-def test_twenty_iterations_agree_with_the_loops_over_entries(M, start, model, form):
+def test_twenty_iterations_agree_with_the_loops_over_entries(M, start, model, form, balance):
     spec, h, step = MODELS[model]
     problem = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK, U=spec, V=spec)
     Y0 = problem.regularizer.prox(start, 1e-12)
-    result = bo.solve(problem, method="ecd", start=Y0, max_iterations=20)
-    U, V, bounds = reference(M, Y0.U, Y0.V, h, step, 2, 20)
+    result = bo.solve(problem, method=f"ecd(balance={balance})".lower(), start=Y0, max_iterations=20)
+    U, V, bounds = reference(M, Y0.U, Y0.V, h, step, 2, 20, BALANCED.get(model) if balance else None)
     np.testing.assert_allclose(result.Y.U, U, rtol=0, atol=1e-10 * np.abs(U).max())
     np.testing.assert_allclose(result.Y.V, V, rtol=0, atol=1e-10 * np.abs(V).max())
     np.testing.assert_allclose(result.history["objective"], bounds, rtol=1e-10)

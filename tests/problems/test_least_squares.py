@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
+from balance_reference import balanced
 from bregopt_methods.least_squares import least_squares
 from bregopt_methods.turn import Model
 
@@ -49,7 +50,7 @@ def turn(M, U, V, eta, damping):
     return U, V, 0.5 * np.sum((W - U @ V) ** 2) + 0.5 * eta * (np.sum(U**2) + np.sum(V**2))
 
 
-def extrapolated(M, U, V, eta, damping, iterations):
+def extrapolated(M, U, V, eta, damping, iterations, balance):
     U_prev, V_prev, theta, bounds = U, V, 1.0, [value(M, U, V, eta)]
     for _ in range(iterations):
         following = (1 + math.sqrt(1 + 4 * theta**2)) / 2
@@ -58,17 +59,23 @@ def extrapolated(M, U, V, eta, damping, iterations):
         if new[2] > bounds[-1]:
             following, new = (1 + math.sqrt(5)) / 2, turn(M, U, V, eta, damping)
         U_prev, V_prev, theta = U, V, following
-        U, V = new[:2]
-        bounds.append(new[2])
+        U, V, bound = new
+        if balance:
+            bound -= 0.5 * eta * (np.sum(U**2) + np.sum(V**2))
+            U, V, U_prev, V_prev = balanced(U, V, U_prev, V_prev, (0.0, eta))
+            bound += 0.5 * eta * (np.sum(U**2) + np.sum(V**2))
+        bounds.append(bound)
     return U, V, bounds
 
 
-def accelerated(M, U, V, eta, damping, memory, iterations):
+def accelerated(M, U, V, eta, damping, memory, iterations, balance):
     """Anderson's mixing on stacked vectors, the least squares over the last points solved from scratch."""
     m = U.size
 
     def image(y):
         A, B, _ = turn(M, y[:m].reshape(U.shape), y[m:].reshape(V.shape), eta, damping)
+        if balance:
+            A, B, *_ = balanced(A, B, A, B, (0.0, eta))
         return np.concatenate([A.ravel(), B.ravel()])
 
     def height(y):
@@ -92,23 +99,26 @@ def accelerated(M, U, V, eta, damping, memory, iterations):
     return points[-1][0], heights
 
 
+@pytest.mark.parametrize("balance", [True, False])
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("spec", WEIGHTS)
-def test_twenty_extrapolated_iterations_agree_with_the_dense_reference(M, start, spec, form):
+def test_twenty_extrapolated_iterations_agree_with_the_dense_reference(M, start, spec, form, balance):
     problem = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK, U=spec, V=spec)
-    result = bo.solve(problem, method="els", start=start, max_iterations=20)
-    U, V, bounds = extrapolated(M, start.U, start.V, WEIGHTS[spec], 1e-3, 20)
+    result = bo.solve(problem, method=f"els(balance={balance})".lower(), start=start, max_iterations=20)
+    U, V, bounds = extrapolated(M, start.U, start.V, WEIGHTS[spec], 1e-3, 20, balance)
     np.testing.assert_allclose(result.Y.U, U, rtol=0, atol=1e-10 * np.abs(U).max())
     np.testing.assert_allclose(result.Y.V, V, rtol=0, atol=1e-10 * np.abs(V).max())
     np.testing.assert_allclose(result.history["objective"], bounds, rtol=1e-10)
 
 
+@pytest.mark.parametrize("balance", [True, False])
 @pytest.mark.parametrize("memory", [1, 3, 10])
 @pytest.mark.parametrize("spec", WEIGHTS)
-def test_twenty_accelerated_iterations_agree_with_the_dense_reference(M, start, spec, memory):
+def test_twenty_accelerated_iterations_agree_with_the_dense_reference(M, start, spec, memory, balance):
     problem = bo.compose("relu-nmd", M, rank=RANK, U=spec, V=spec)
-    result = bo.solve(problem, method=f"aals(memory={memory})", start=start, max_iterations=20)
-    y, heights = accelerated(M, start.U, start.V, WEIGHTS[spec], 1e-3, memory, 20)
+    method = f"aals(memory={memory}, balance={balance})".lower()
+    result = bo.solve(problem, method=method, start=start, max_iterations=20)
+    y, heights = accelerated(M, start.U, start.V, WEIGHTS[spec], 1e-3, memory, 20, balance)
     np.testing.assert_allclose(result.Y.flat, y, rtol=0, atol=1e-8 * np.abs(y).max())
     np.testing.assert_allclose(result.history["objective"], heights, rtol=1e-9)
 
