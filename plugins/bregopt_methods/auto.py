@@ -47,13 +47,14 @@ def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
         first, second = (Y[name] for name in Y.names)
         work, size = density * first.shape[1], first.shape[0] * second.shape[1]
         scalars = [H.scalar() for H in penalties]
+        sparse, zero = density <= SPARSE, problem.regularizer.is_zero
         if all(h is not None and h.quadratic for h in scalars):
-            model, newton, blocks = "H is zero or Tikhonov", "hybrid(els)", "els"
+            model, newton, blocks = "H is zero" if zero else "H is Tikhonov's", "hybrid(els)", "els"
         else:
             model, newton, blocks = "H is a sum over entries", "hybrid", "ecd"
-        sparse = density <= SPARSE
-        if sparse and work <= CHEAP and size >= LARGE:
-            yield newton, f"{model}, M is sparse, and density × rank is {work:.2g}: the curvature of each row is cheap"
+        if (sparse or zero) and work <= CHEAP and size >= LARGE:
+            given = f"{model}, M is sparse" if sparse else model
+            yield newton, f"{given}, and density × rank is {work:.2g}: the curvature of each row is cheap"
         if sparse or blocks == "els":
             yield blocks, f"{model}, which goes block by block"
         yield "aapb", f"{model}, and {density:.0%} of M is not zero"

@@ -58,6 +58,6 @@ class Switch(Method):
         return first | {f"second: {name}": statement for name, statement in other.items()}
 
 
-def hybrid(first: Method | str = "ecd", second: Method | str = "masked-newton", after: int = 30) -> Switch:
+def hybrid(first: Method | str = "ecd", second: Method | str = "masked-newton", after: int = 10) -> Switch:
     """One method for ``after`` iterations, then another: cheap steps first, then the curvature of the reduced f."""
     return Switch(make("method", first), make("method", second), after)

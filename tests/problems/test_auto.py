@@ -28,7 +28,9 @@ def matrix(shape, density):
         (LARGE, 0.2, 30, "l1(0.1)", "hybrid"),  # density × rank is 6
         (LARGE, 0.2, 60, "none", "els"),  # density × rank is 12
         (LARGE, 0.2, 60, "l1(0.1)", "ecd"),
-        (LARGE, 0.8, 8, "none", "els"),
+        (LARGE, 0.8, 8, "none", "hybrid(els)"),
+        (LARGE, 0.8, 16, "none", "els"),
+        (LARGE, 0.8, 8, "ridge(0.1)", "els"),
         (LARGE, 0.8, 8, "l1(0.1)", "aapb"),
         (SMALL, 0.05, 8, "none", "els"),
         (SMALL, 0.05, 8, "l1(0.1)", "ecd"),

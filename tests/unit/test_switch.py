@@ -56,7 +56,7 @@ def test_by_default_coordinate_descent_comes_before_masked_newton():
     result = bo.solve(problem(U="l1(0.1)", V="l1(0.1)"), method="hybrid", max_iterations=40)
     assert result.certificate.monotone
     each = np.diff(result.history["products"])
-    assert each[:30].max() <= 6 < each[30:].min(), "three products each, or six where a step is taken again"
+    assert each[:10].max() <= 6 < each[10:].min(), "three products each, or six where a step is taken again"
 
 
 def test_what_either_refuses_is_refused():
