@@ -17,13 +17,13 @@ from bregopt.engine.state import State
 from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms, Sum
-from bregopt.parts.oracle import Look, Oracle, PlainOracle, Swept, Update
+from bregopt.parts.oracle import Look, Oracle, PlainOracle, Swept, Update, gradient_of
 from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
-from bregopt.problem import Problem, Start
+from bregopt.problem import Problem, Start, oracle_of
 from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
 from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
@@ -99,11 +99,13 @@ __all__ = [
     "catalog",
     "compose",
     "errors",
+    "gradient_of",
     "hookimpl",
     "hookspec",
     "iterate",
     "load_plugin",
     "make",
+    "oracle_of",
     "plugins",
     "resolve_data",
     "solve",

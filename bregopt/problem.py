@@ -84,3 +84,10 @@ class Problem:
         if chosen is None:
             raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
         raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")
+
+
+def oracle_of(problem: Problem) -> Oracle:
+    """The oracle of a problem that was resolved."""
+    if problem.oracle is None:
+        raise IncompatibleError(f"The {problem.name} has no oracle yet: use bregopt.solve, which asks the plugins.")
+    return problem.oracle

@@ -4,9 +4,8 @@ from typing import final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Blocks, Method, Problem, State, Subgradient, validate
+from bregopt import Blocks, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
 from bregopt_methods.bare import bare_state, bare_subgradient, check_bare, check_factors
-from bregopt_methods.doors import gradient, oracle
 from bregopt_methods.tangent import ahead, bases, truncated
 
 NAME = "a-nmd"
@@ -53,13 +52,13 @@ class ANMD(Method):
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
-        return bare_state(0, Y, oracle(problem).look(Y), Momentum(Y, Y, self.beta, 1.0, self.beta))
+        return bare_state(0, Y, oracle_of(problem).look(Y), Momentum(Y, Y, self.beta, 1.0, self.beta))
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Momentum = state.inner
         k, beta = state.iteration + 1, past.beta
         Y = self._truncated(problem, past)
-        seen = oracle(problem).look(Y)
+        seen = oracle_of(problem).look(Y)
         if k > SETTLED and not seen.value < state.objective:
             rest = Momentum(state.Y, past.there, self.eta * beta, past.good, past.good)
             return evolve(state, iteration=k, beta=beta, inner=rest)
@@ -75,9 +74,9 @@ class ANMD(Method):
         Y = past.here
         for _ in range(self.steps):
             at = bases(Y)
-            G = gradient(oracle(problem).look(past.here, at=at))
+            G = gradient_of(oracle_of(problem).look(past.here, at=at))
             if past.there is not past.here and past.beta > 0:
-                G = G.plus(past.beta, G - gradient(oracle(problem).look(past.there, at=at)))
+                G = G.plus(past.beta, G - gradient_of(oracle_of(problem).look(past.there, at=at)))
             Y = truncated(at, G)
         return Y
 

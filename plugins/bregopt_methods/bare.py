@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from bregopt import Array, Blocks, Look, Problem, State, Subgradient
+from bregopt import Array, Blocks, Look, Problem, State, Subgradient, gradient_of, oracle_of
 from bregopt.errors import IncompatibleError
-from bregopt_methods.doors import gradient, oracle
 
 
 def check_bare(problem: Problem, method: str) -> None:
@@ -51,5 +50,5 @@ def bare_state(iteration: int, Y: Blocks, look: Look, inner: object, beta: float
 
 def bare_subgradient(problem: Problem, Y: Blocks) -> Subgradient:
     """``A = ∇F(Y, W(Y))``, by a look."""
-    A = gradient(oracle(problem).look(Y, at=Y))
+    A = gradient_of(oracle_of(problem).look(Y, at=Y))
     return Subgradient(A, A.norm())

@@ -6,11 +6,10 @@ from typing import final
 
 from attrs import field, frozen
 
-from bregopt import Blocks, Look, Method, Problem, State, Subgradient, validate
+from bregopt import Blocks, Look, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
 from bregopt.errors import OverflowedError
 from bregopt_methods.bella_step import MARGIN, Step, free_step, reached, tested
 from bregopt_methods.bella_walk import Walk, pace
-from bregopt_methods.doors import gradient, oracle
 from bregopt_methods.envelope import Envelope
 from bregopt_methods.lbfgs import LBFGS
 
@@ -41,7 +40,7 @@ class BELLA(Method):
     trials: int = field(default=3, validator=validate.whole(at_least=0))
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        look = oracle(problem).look(Y, at=Y)
+        look = oracle_of(problem).look(Y, at=Y)
         objective = look.value + problem.regularizer.value(Y)
         return State(
             iteration=0,
@@ -84,12 +83,12 @@ class BELLA(Method):
             ahead = self._tried(problem, walk.step, Y_bar, step)
             if ahead is not None:
                 return walk.onward(ahead, step, plain=False)
-        look = oracle(problem).look(Y, at=Y)
+        look = oracle_of(problem).look(Y, at=Y)
         return walk.onward(tested(problem, reached(problem, look, step)), step, plain=True)
 
     def _tried(self, problem: Problem, last: Step, Y_bar: Blocks, step: float) -> Step | None:
         """The step from Ȳ, where its envelope is low enough before the test of λ, at no product, and after it."""
-        look = oracle(problem).look(Y_bar, at=Y_bar)
+        look = oracle_of(problem).look(Y_bar, at=Y_bar)
         if not math.isfinite(look.value):
             return None
         try:
@@ -111,8 +110,8 @@ class BELLA(Method):
         if state.iteration == 0:
             return None
         made: Envelope = state.inner.step.made
-        slope = gradient(oracle(problem).look(state.Y, at=state.Y))
-        return Subgradient(slope + made.fall - gradient(made.look), slope.norm())
+        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
+        return Subgradient(slope + made.fall - gradient_of(made.look), slope.norm())
 
     @property
     def lyapunov(self) -> str:

@@ -5,9 +5,8 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Look, Problem
+from bregopt import Look, Problem, oracle_of
 from bregopt.errors import OverflowedError
-from bregopt_methods.doors import oracle
 from bregopt_methods.envelope import Envelope, envelope
 
 MARGIN = 0.95
@@ -72,7 +71,7 @@ def tested(problem: Problem, made: Envelope) -> Step:
     """The step with the first λ, from that of ``made`` downward, that passes the test: one product for each."""
     free = free_step(problem, made.look)
     while made.step > free:
-        step = _test(made, oracle(problem).look(made.Y))
+        step = _test(made, oracle_of(problem).look(made.Y))
         if step.holds:
             return step
         share = _share(made.step * step.curvature) if step.curvature else 0.5

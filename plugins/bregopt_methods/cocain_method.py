@@ -17,11 +17,13 @@ from bregopt import (
     StepRule,
     Subgradient,
     Trial,
+    gradient_of,
+    oracle_of,
     validate,
 )
 from bregopt.errors import OverflowedError
+from bregopt_methods.bregman_step import bregman_step
 from bregopt_methods.cocain_point import Made, Point, Search
-from bregopt_methods.doors import bregman_step, gradient, oracle
 
 WARM = 0.9
 """Share of the last Llow that the next search begins with."""
@@ -48,7 +50,7 @@ class CoCaIn(Method):
     restart: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        look = oracle(problem).look(Y, at=Y)
+        look = oracle_of(problem).look(Y, at=Y)
         kernel = problem.kernel.pick(True).at(look.norms)
         smad = problem.smooth.constants(kernel, look.norms, True)
         step = self.step.propose(None, None if smad is None else 1.0 / smad.upper)
@@ -98,7 +100,7 @@ class CoCaIn(Method):
         while True:
             try:
                 Y = bregman_step(problem, point.look, step, point.kernel)
-                seen = oracle(problem).look(Y)
+                seen = oracle_of(problem).look(Y)
             except OverflowedError:  # a step that leaves the finite numbers is too long
                 accepted, step = self.step.judge(Trial(step, D_F=math.inf, D_psi=1.0, noise=0.0))
                 if accepted:
@@ -128,8 +130,8 @@ class CoCaIn(Method):
         made: Made = state.inner
         if state.iteration == 0:
             return None
-        slope = gradient(oracle(problem).look(state.Y, at=state.Y))
-        return Subgradient(slope + made.point.fall(state.Y, made.step) - gradient(made.point.look), slope.norm())
+        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
+        return Subgradient(slope + made.point.fall(state.Y, made.step) - gradient_of(made.point.look), slope.norm())
 
     @property
     def lyapunov(self) -> str:

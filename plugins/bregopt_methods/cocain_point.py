@@ -4,8 +4,7 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Extrapolation, Kernel, Look, Move, Outlook, Problem, Smad, Trial
-from bregopt_methods.doors import gradient, oracle
+from bregopt import Blocks, Extrapolation, Kernel, Look, Move, Outlook, Problem, Smad, Trial, gradient_of, oracle_of
 
 TINY = 1e-290
 """A divergence below it has lost digits to underflow."""
@@ -36,7 +35,7 @@ class Point:
         return (self.kernel.gradient(self.look.Y) - self.kernel.gradient(Y)) * (1.0 / step)
 
     def _gap(self, Y: Blocks, value: float) -> float:
-        return self.look.value - value + gradient(self.look).dot(Y - self.look.Y)
+        return self.look.value - value + gradient_of(self.look).dot(Y - self.look.Y)
 
     def _noise(self, value: float) -> float:
         return self.look.rounding * (self.look.scale + abs(value))
@@ -115,4 +114,4 @@ class Search:
 
     def _look(self, Y_bar: Blocks) -> Look:
         known = self.made.point.look
-        return known if known.Y is Y_bar else oracle(self.problem).look(Y_bar, at=Y_bar)
+        return known if known.Y is Y_bar else oracle_of(self.problem).look(Y_bar, at=Y_bar)

@@ -7,10 +7,9 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Look, Method, Problem, State, Subgradient, validate
+from bregopt import Array, Blocks, Look, Method, Problem, State, Subgradient, oracle_of, validate
 from bregopt.errors import OverflowedError
 from bregopt_methods.bare import bare_state, bare_subgradient, check_bare, check_factors
-from bregopt_methods.doors import oracle
 
 NAME = "ebcd-nmd"
 SINGULAR = 1e-13
@@ -85,7 +84,7 @@ def turn(problem: Problem, Y: Blocks, alpha: float, mu: float) -> Ahead:
     def update(rows: slice, SVt: Array) -> Array:
         return np.asarray(U[rows] - SVt @ pull)
 
-    swept = oracle(problem).sweep(Y, Y, update, row_wise=True)
+    swept = oracle_of(problem).sweep(Y, Y, update, row_wise=True)
     A = swept.first
     if not math.isfinite(np.vdot(A, A)):
         raise OverflowedError("A factor left the range of finite numbers.")

@@ -5,8 +5,8 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Kernel, Look, Problem
-from bregopt_methods.doors import bregman_step, gradient
+from bregopt import Blocks, Kernel, Look, Problem, gradient_of
+from bregopt_methods.bregman_step import bregman_step
 
 
 @final
@@ -57,5 +57,5 @@ class Envelope:
 def envelope(problem: Problem, look: Look, step: float, kernel: Kernel) -> Envelope:
     """E_λ at the Ȳ that was looked at: one proximal map and no product."""
     Y = bregman_step(problem, look, step, kernel)
-    slope, D = gradient(look).dot(Y - look.Y), kernel.divergence(Y, look.Y)
+    slope, D = gradient_of(look).dot(Y - look.Y), kernel.divergence(Y, look.Y)
     return Envelope(look, kernel, step, Y, problem.regularizer.value(Y), slope, D)

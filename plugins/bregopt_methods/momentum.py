@@ -6,8 +6,7 @@ from typing import final
 
 from attrs import evolve, frozen
 
-from bregopt import Blocks, Problem, State, Subgradient, balanced
-from bregopt_methods.doors import gradient, oracle
+from bregopt import Blocks, Problem, State, Subgradient, balanced, gradient_of, oracle_of
 from bregopt_methods.turn import Turn, check_blocks
 
 BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
@@ -28,7 +27,7 @@ class Past:
 def begin(problem: Problem, Y: Blocks) -> State:
     """State 0, by a look at the value."""
     check_blocks(problem, Y)
-    look, H = oracle(problem).look(Y), problem.regularizer.value(Y)
+    look, H = oracle_of(problem).look(Y), problem.regularizer.value(Y)
     return State(
         iteration=0,
         Y=Y,
@@ -100,5 +99,5 @@ def subgradient(problem: Problem, Y: Blocks, xi: Blocks | None) -> Subgradient |
     """``A = ∇F(Y, W(Y)) + ξ``, by a look."""
     if xi is None:
         return None
-    slope = gradient(oracle(problem).look(Y, at=Y))
+    slope = gradient_of(oracle_of(problem).look(Y, at=Y))
     return Subgradient(slope + xi, slope.norm())

@@ -7,9 +7,8 @@ from typing import final
 
 import numpy as np
 
-from bregopt import Blocks, Method, Problem, Regularizer, SmoothPart, State, Subgradient
+from bregopt import Blocks, Method, Problem, Regularizer, SmoothPart, State, Subgradient, gradient_of, oracle_of
 from bregopt.errors import IncompatibleError
-from bregopt_methods.doors import gradient, oracle
 from bregopt_methods.palm_turn import PalmTurn, palm_turn
 
 
@@ -97,7 +96,7 @@ class PalmMethod(Method):
         made: PalmTurn | None = state.inner[0]
         if made is None:
             return None
-        slope = gradient(oracle(problem).look(state.Y, at=state.Y))
+        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
         return Subgradient(slope + made.xi, slope.norm())
 
     @property

@@ -7,9 +7,8 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Problem, Regularizer, Trait
+from bregopt import Array, Blocks, Look, Problem, Regularizer, Trait, oracle_of
 from bregopt.errors import IncompatibleError
-from bregopt_methods.doors import oracle
 from bregopt_methods.palm_step import BlockStep
 
 Modulus = Callable[[Regularizer, float], float]
@@ -67,7 +66,7 @@ def palm_turn(
         X, xi[first][rows] = on_first.take(centre[first][rows], gradient)
         return X
 
-    swept = oracle(problem).sweep(Y, at, update, row_wise=Trait.ROW_WISE in on_first.H.traits)
+    swept = oracle_of(problem).sweep(Y, at, update, row_wise=Trait.ROW_WISE in on_first.H.traits)
     on_second = step(Y.map(lambda name, old: swept.first if name == first else old), second)
     X, xi[second][...] = on_second.take(centre[second], swept.gradient)
 

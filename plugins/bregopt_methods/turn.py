@@ -7,9 +7,8 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Problem, Regularizer
+from bregopt import Array, Blocks, Look, Problem, Regularizer, oracle_of
 from bregopt.errors import IncompatibleError
-from bregopt_methods.doors import oracle
 
 DIGITS = 0.1
 """The rounding of an entry of W − UV, in units of the rounding that a Look allows its value."""
@@ -63,7 +62,7 @@ def turn(problem: Problem, y: Blocks, solver: Solver, *, row_wise: bool) -> Turn
         gains.append((rows.start, *_gain(on_U, new - U[rows], gradient, xi[first][rows])))
         return new
 
-    swept = oracle(problem).sweep(y, y, update, row_wise=row_wise)
+    swept = oracle_of(problem).sweep(y, y, update, row_wise=row_wise)
     half = y.map(lambda name, old: swept.first if name == first else old)
     on_V = Model(gram(problem, half, second), H[second], True, V.shape[1])
     VT, xi[second].T[...] = solver(on_V)(V.T, swept.gradient.T)

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Method, Oracle, Problem, State, Subgradient, Trait, balanced, validate
+from bregopt import Array, Blocks, Method, Problem, State, Subgradient, Trait, balanced, oracle_of, validate
 from bregopt.errors import IncompatibleError
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.data import Data
@@ -61,7 +61,7 @@ class MaskedNewton(Method):
                 )
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        M, look, H = _data(problem), _oracle(problem).look(Y), problem.regularizer.value(Y)
+        M, look, H = _data(problem), oracle_of(problem).look(Y), problem.regularizer.value(Y)
         return State(
             iteration=0,
             Y=Y,
@@ -113,7 +113,7 @@ class MaskedNewton(Method):
         """The element of ∂Φ(Y) of least norm, where four numbers spell H."""
         Y = state.Y
         penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
-        gradient = _oracle(problem).look(Y, at=Y).gradient if None not in penalties.values() else None
+        gradient = oracle_of(problem).look(Y, at=Y).gradient if None not in penalties.values() else None
         if gradient is None:
             return None
         A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}
@@ -137,7 +137,7 @@ def _step(problem: Problem, past: Carried, Y: Blocks) -> tuple[Turn, Turn, Block
     H = problem.regularizer
     on_U = turn(_data(problem), Y["U"], Y["V"], past.delta_U, H["U"])
     on_V = turn(past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
-    _oracle(problem).charge(on_U.products + on_V.products)
+    oracle_of(problem).charge(on_U.products + on_V.products)
     new = Blocks(U=on_U.U, V=on_V.U.T)
     return on_U, on_V, new, H.value(new)
 
@@ -155,9 +155,3 @@ def _data(problem: Problem) -> Data:
             f"Got {M!r} instead: load it, or use aapb."
         )
     return M
-
-
-def _oracle(problem: Problem) -> Oracle:
-    if problem.oracle is None:
-        raise IncompatibleError(f"The {problem.name} has no oracle yet: use bregopt.solve, which asks the plugins.")
-    return problem.oracle
