@@ -57,6 +57,8 @@ def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
             yield newton, f"{given}, and density × rank is {work:.2g}: the curvature of each row is cheap"
         if sparse or blocks == "els":
             yield blocks, f"{model}, which goes block by block"
+        if problem.regularizer.weak_convexity is not None:
+            yield "bella", f"{model}, weakly convex, and {density:.0%} of M is not zero"
         yield "aapb", f"{model}, and {density:.0%} of M is not zero"
 
 
