@@ -24,7 +24,7 @@ from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer,
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.problem import Problem, Start, oracle_of
-from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
+from bregopt.rules.extrapolation import Extrapolation, Move, Outlook, nesterov
 from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
@@ -105,6 +105,7 @@ __all__ = [
     "iterate",
     "load_plugin",
     "make",
+    "nesterov",
     "oracle_of",
     "plugins",
     "resolve_data",

@@ -55,20 +55,9 @@ class AAPB(Method):
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         look = self._look(problem, Y, Y)
-        objective = look.value + problem.regularizer.value(Y)
-        kernel = self._policy(problem).at(look.norms)
-        rest = Past(Y, Y, look, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=objective)
-        plan = self._plan(problem, 0, Y, rest, carried=None, known=look)
-        return State(
-            iteration=0,
-            Y=Y,
-            objective=objective,
-            metrics=look.metrics,
-            lyapunov=objective,
-            scale=look.scale + abs(objective - look.value),
-            rounding=look.rounding,
-            inner=plan,
-        )
+        kernel, H = self._policy(problem).at(look.norms), problem.regularizer.value(Y)
+        rest = Past(Y, Y, look, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=look.value + H)
+        return State.seen(look, H, inner=self._plan(problem, 0, Y, rest, carried=None, known=look))
 
     def advance(self, problem: Problem, state: State) -> State:
         plan, Y, carried, seen, trial = self._accepted_step(problem, state)
@@ -80,14 +69,11 @@ class AAPB(Method):
         seen = ahead.look if ahead.look.Y is Y else seen or doors(problem)[0].look(Y)
 
         lag = self.beta.delta * D / plan.step if self.beta.moves and not self.guard else 0.0
-        return State(
+        return State.seen(
+            seen,
+            H,
             iteration=state.iteration + 1,
-            Y=Y,
-            objective=seen.value + H,
-            metrics=seen.metrics,
-            lyapunov=seen.value + H + lag,
-            scale=seen.scale + abs(H) + lag,
-            rounding=seen.rounding,
+            lag=lag,
             step=plan.step,
             beta=plan.beta,
             divergence=D,

@@ -6,7 +6,7 @@ from typing import Any, final
 from attrs import field, frozen
 
 from bregopt.blocks import Blocks
-from bregopt.parts.oracle import ROUNDING
+from bregopt.parts.oracle import ROUNDING, Look
 
 
 @final
@@ -52,3 +52,17 @@ class State:
     counts: Counts = field(factory=Counts)
     inner: Any = None
     """what the method itself carries on"""
+
+    @classmethod
+    def seen(cls, look: Look, H: float, *, iteration: int = 0, lag: float = 0.0, **known: Any) -> "State":
+        """At the Y of a look, with H(Y); ``lag`` is what the Lyapunov function adds to Φ."""
+        return cls(
+            iteration=iteration,
+            Y=look.Y,
+            objective=look.value + H,
+            metrics=look.metrics,
+            lyapunov=look.value + H + lag,
+            scale=look.scale + abs(H) + lag,
+            rounding=look.rounding,
+            **known,
+        )

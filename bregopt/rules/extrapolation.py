@@ -1,5 +1,6 @@
 """How far to go beyond Y^k along the last move: the β of Ȳ = Y^k + β(Y^k − Y^{k−1})."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, final
@@ -9,6 +10,12 @@ from attrs import frozen
 from bregopt.blocks import Blocks
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.smooth import Smad
+
+
+def nesterov(theta: float) -> tuple[float, float]:
+    """``β = (θ − 1)/θ⁺`` and ``θ⁺ = (1 + √(1 + 4θ²))/2``; θ = 1 at the beginning, where β = 0."""
+    following = (1.0 + math.sqrt(1.0 + 4.0 * theta * theta)) / 2.0
+    return (theta - 1.0) / following, following
 
 
 @final

@@ -5,7 +5,7 @@ from typing import final
 from attrs import evolve, field, frozen
 
 from bregopt import Blocks, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
-from bregopt_methods.bare import bare_state, bare_subgradient, check_bare, check_factors
+from bregopt_methods.bare import bare_subgradient, check_bare, check_factors
 from bregopt_methods.tangent import ahead, bases, truncated
 
 NAME = "a-nmd"
@@ -52,7 +52,7 @@ class ANMD(Method):
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
-        return bare_state(0, Y, oracle_of(problem).look(Y), Momentum(Y, Y, self.beta, 1.0, self.beta))
+        return State.seen(oracle_of(problem).look(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Momentum = state.inner
@@ -67,7 +67,7 @@ class ANMD(Method):
             following = min(past.bound, self.gamma * beta)
             bound = min(1.0, self.gamma_bar * following)
         onward = Momentum(ahead(Y, state.Y, beta), past.here, following, bound, beta)
-        return bare_state(k, Y, seen, onward, beta)
+        return State.seen(seen, 0.0, iteration=k, beta=beta, inner=onward)
 
     def _truncated(self, problem: Problem, past: Momentum) -> Blocks:
         """TSVD_r of Z: as its weights add up to one, they make ∇½‖Z − UV‖² of the gradients for the single W."""

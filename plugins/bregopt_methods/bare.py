@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bregopt import Array, Blocks, Look, Problem, State, Subgradient, gradient_of, oracle_of
+from bregopt import Array, Blocks, Problem, Subgradient, gradient_of, oracle_of
 from bregopt.errors import IncompatibleError
 
 
@@ -31,21 +31,6 @@ def check_factors(problem: Problem, Y: Blocks, method: str) -> None:
 
 def _same(G: Array | None, X: Array) -> bool:
     return G is not None and float(np.linalg.norm(G - X)) <= 1e-9 * float(np.linalg.norm(X))
-
-
-def bare_state(iteration: int, Y: Blocks, look: Look, inner: object, beta: float | None = None) -> State:
-    """A state at the Y that was looked at, where Φ is all that is watched."""
-    return State(
-        iteration=iteration,
-        Y=Y,
-        objective=look.value,
-        metrics=look.metrics,
-        lyapunov=look.value,
-        scale=look.scale,
-        rounding=look.rounding,
-        beta=beta,
-        inner=inner,
-    )
 
 
 def bare_subgradient(problem: Problem, Y: Blocks) -> Subgradient:

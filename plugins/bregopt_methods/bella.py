@@ -41,17 +41,7 @@ class BELLA(Method):
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         look = oracle_of(problem).look(Y, at=Y)
-        objective = look.value + problem.regularizer.value(Y)
-        return State(
-            iteration=0,
-            Y=Y,
-            objective=objective,
-            metrics=look.metrics,
-            lyapunov=objective,
-            scale=look.scale + abs(objective - look.value),
-            rounding=look.rounding,
-            inner=look,
-        )
+        return State.seen(look, problem.regularizer.value(Y), inner=look)
 
     def advance(self, problem: Problem, state: State) -> State:
         walk = self._begin(problem, state.inner) if state.iteration == 0 else self._onward(problem, state.inner)

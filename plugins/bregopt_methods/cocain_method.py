@@ -54,17 +54,8 @@ class CoCaIn(Method):
         kernel = problem.kernel.pick(True).at(look.norms)
         smad = problem.smooth.constants(kernel, look.norms, True)
         step = self.step.propose(None, None if smad is None else 1.0 / smad.upper)
-        objective = look.value + problem.regularizer.value(Y)
-        return State(
-            iteration=0,
-            Y=Y,
-            objective=objective,
-            metrics=look.metrics,
-            lyapunov=objective,
-            scale=look.scale + abs(objective - look.value),
-            rounding=look.rounding,
-            inner=Made(Y, Point(look, kernel, 0.0, self.lower, step), step, 0.0, look.value, step),
-        )
+        rest = Made(Y, Point(look, kernel, 0.0, self.lower, step), step, 0.0, look.value, step)
+        return State.seen(look, problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Made = state.inner
@@ -78,14 +69,11 @@ class CoCaIn(Method):
 
         D, H = point.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         lag = self.beta.delta * D / trial.step if self.beta.moves else 0.0
-        return State(
+        return State.seen(
+            seen,
+            H,
             iteration=state.iteration + 1,
-            Y=Y,
-            objective=seen.value + H,
-            metrics=seen.metrics,
-            lyapunov=seen.value + H + lag,
-            scale=seen.scale + abs(H) + lag,
-            rounding=seen.rounding,
+            lag=lag,
             step=trial.step,
             beta=point.beta,
             divergence=D,

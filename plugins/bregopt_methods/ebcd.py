@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Look, Method, Problem, State, Subgradient, oracle_of, validate
 from bregopt.errors import OverflowedError
-from bregopt_methods.bare import bare_state, bare_subgradient, check_bare, check_factors
+from bregopt_methods.bare import bare_subgradient, check_bare, check_factors
 
 NAME = "ebcd-nmd"
 SINGULAR = 1e-13
@@ -48,18 +48,17 @@ class EBCD(Method):
     def start(self, problem: Problem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
         ahead = turn(problem, Y, self.alpha, self.mu)
-        return bare_state(0, Y, ahead.look, ahead)
+        return State.seen(ahead.look, 0.0, inner=ahead)
 
     def advance(self, problem: Problem, state: State) -> State:
         here: Ahead = state.inner
         there = turn(problem, here.Y, *self._longer(here))
         if there.look.value < here.look.value:
-            Y = here.Y
             if math.sqrt(there.look.value / here.look.value) <= self.ratio:
-                there = turn(problem, Y, here.alpha, here.mu)
+                there = turn(problem, here.Y, here.alpha, here.mu)
         else:
-            Y, there = state.Y, here if here.alpha == 1 else turn(problem, state.Y, 1.0, here.mu)
-        return bare_state(state.iteration + 1, Y, there.look, there)
+            there = here if here.alpha == 1 else turn(problem, state.Y, 1.0, here.mu)
+        return State.seen(there.look, 0.0, iteration=state.iteration + 1, inner=there)
 
     def _longer(self, here: Ahead) -> tuple[float, float]:
         """α and μ where the residual falls, though slowly."""

@@ -1,12 +1,11 @@
 """Turns from Nesterov's point, guarded by the bound of Φ that a turn brings along."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import final
 
 from attrs import evolve, frozen
 
-from bregopt import Blocks, Problem, State, Subgradient, balanced, gradient_of, oracle_of
+from bregopt import Blocks, Problem, State, Subgradient, balanced, gradient_of, nesterov, oracle_of
 from bregopt_methods.turn import Turn, check_blocks
 
 BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
@@ -27,17 +26,7 @@ class Past:
 def begin(problem: Problem, Y: Blocks) -> State:
     """State 0, by a look at the value."""
     check_blocks(problem, Y)
-    look, H = oracle_of(problem).look(Y), problem.regularizer.value(Y)
-    return State(
-        iteration=0,
-        Y=Y,
-        objective=look.value + H,
-        metrics=look.metrics,
-        lyapunov=look.value + H,
-        scale=look.scale + abs(H),
-        rounding=look.rounding,
-        inner=Past(Y, 1.0, None),
-    )
+    return State.seen(oracle_of(problem).look(Y), problem.regularizer.value(Y), inner=Past(Y, 1.0, None))
 
 
 def proceed(state: State, turn_from: Callable[[Blocks], Turn]) -> State:
@@ -87,12 +76,6 @@ def rebalanced(problem: Problem, state: State) -> State:
         lyapunov=state.lyapunov - fall,
         inner=Past(Y_prev, past.theta, xi),
     )
-
-
-def nesterov(theta: float) -> tuple[float, float]:
-    """``β = (θ − 1)/θ⁺`` and ``θ⁺ = (1 + √(1 + 4θ²))/2``."""
-    following = (1.0 + math.sqrt(1.0 + 4.0 * theta * theta)) / 2.0
-    return (theta - 1.0) / following, following
 
 
 def subgradient(problem: Problem, Y: Blocks, xi: Blocks | None) -> Subgradient | None:

@@ -55,17 +55,7 @@ class PalmMethod(Method):
                 "use the method aapb, which takes any number."
             )
         ahead = palm_turn(problem, Y, Y, self.inertia(1), self.modulus, weights=(math.inf, math.inf))
-        objective = ahead.look.value + problem.regularizer.value(Y)
-        return State(
-            iteration=0,
-            Y=Y,
-            objective=objective,
-            metrics=ahead.look.metrics,
-            lyapunov=objective,
-            scale=ahead.look.scale + abs(objective - ahead.look.value),
-            rounding=ahead.look.rounding,
-            inner=(None, ahead),
-        )
+        return State.seen(ahead.look, problem.regularizer.value(Y), inner=(None, ahead))
 
     @final
     def advance(self, problem: Problem, state: State) -> State:
@@ -73,16 +63,11 @@ class PalmMethod(Method):
         k, Y = state.iteration + 1, made.Y
         ahead = palm_turn(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made.weights)
 
-        F, H = ahead.look.value, problem.regularizer.value(Y)
-        lag = _lag(made, state.Y) if self.moves else 0.0
-        return State(
+        return State.seen(
+            ahead.look,
+            problem.regularizer.value(Y),
             iteration=k,
-            Y=Y,
-            objective=F + H,
-            metrics=ahead.look.metrics,
-            lyapunov=F + H + lag,
-            scale=ahead.look.scale + abs(H) + lag,
-            rounding=ahead.look.rounding,
+            lag=_lag(made, state.Y) if self.moves else 0.0,
             step=1.0 / max(step.c for step in made.steps),
             beta=made.steps[0].beta,
             stationarity=made.residual,

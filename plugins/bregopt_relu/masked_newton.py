@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Method, Problem, State, Subgradient, Trait, balanced, oracle_of, validate
+from bregopt import Array, Blocks, Method, Problem, State, Subgradient, Trait, balanced, nesterov, oracle_of, validate
 from bregopt.errors import IncompatibleError
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.data import Data
@@ -61,25 +61,16 @@ class MaskedNewton(Method):
                 )
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        M, look, H = _data(problem), oracle_of(problem).look(Y), problem.regularizer.value(Y)
-        return State(
-            iteration=0,
-            Y=Y,
-            objective=look.value + H,
-            metrics=look.metrics,
-            lyapunov=look.value + H,
-            scale=look.scale + abs(H),
-            rounding=M.rounding,
-            inner=Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M)),
-        )
+        M = _data(problem)
+        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M))
+        return State.seen(oracle_of(problem).look(Y), problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Carried = state.inner
-        theta = _following(past.theta)
-        beta = (past.theta - 1.0) / theta
+        beta, theta = nesterov(past.theta)
         on_U, on_V, Y, H = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
         if beta > 0 and not on_V.value + H <= state.objective:
-            theta, beta = _following(1.0), 0.0
+            beta, theta = nesterov(1.0)
             on_U, on_V, Y, H = _step(problem, past, state.Y)
         M, Y_prev = _data(problem), state.Y
         if self.balance:
@@ -118,10 +109,6 @@ class MaskedNewton(Method):
             return None
         A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}
         return Subgradient(Blocks(**A), gradient.norm())
-
-
-def _following(theta: float) -> float:
-    return 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * theta * theta))
 
 
 def _ahead(problem: Problem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:

@@ -1,11 +1,10 @@
 """Simple β rules: zero, constant, growing, Nesterov."""
 
-import math
 from typing import Any, ClassVar, final
 
 from attrs import field, frozen
 
-from bregopt import Extrapolation, Move, validate
+from bregopt import Extrapolation, Move, nesterov, validate
 
 WITHIN = 0.99
 """Share of the way to the edge of the kernel's domain that a rule may go."""
@@ -49,8 +48,8 @@ class Nesterov(Extrapolation):
         return 1.0
 
     def choose(self, move: Move, memory: float) -> tuple[float, float]:
-        theta = (1.0 + math.sqrt(1.0 + 4.0 * memory * memory)) / 2.0
-        return inside((memory - 1.0) / theta, move), theta
+        beta, theta = nesterov(memory)
+        return inside(beta, move), theta
 
 
 @final
