@@ -105,7 +105,7 @@ class BELLA(Method):
 
     @property
     def lyapunov(self) -> str:
-        return "E_λ(Ȳ^{k−1}), the Bregman forward–backward envelope"
+        return "E_λ(Ȳ^{k−1}), the Bregman forward–backward envelope,"
 
     @property
     def assumptions(self) -> Mapping[str, str]:

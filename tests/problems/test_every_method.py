@@ -14,7 +14,7 @@ FIGURES = {
     "bpg": "Φ(Y^k)",
     "aapb-certified": "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)",
     "cocain": "Θ = Φ(Y^k) + (δ/τ)·D(Y^{k−1}, Y^k)",
-    "bella": "E_λ(Ȳ^{k−1}), the Bregman forward–backward envelope",
+    "bella": "E_λ(Ȳ^{k−1}), the Bregman forward–backward envelope,",
 }
 
 
