@@ -4,6 +4,16 @@ import numpy as np
 from scipy.optimize import brentq
 
 
+def lbfgs_matrix(pairs):
+    """The matrix B of L-BFGS, update by update."""
+    s, y = pairs[-1]
+    B = (s @ y) / (y @ y) * np.eye(s.size)
+    for s, y in pairs:
+        E = np.eye(s.size) - np.outer(y, s) / (s @ y)
+        B = E.T @ B @ E + np.outer(s, s) / (s @ y)
+    return B
+
+
 class Dense:
     """x = (U, V) in one vector, ψ = (a/4)|x|⁴ + (b/2)|x|²; b is a number or a function of W."""
 

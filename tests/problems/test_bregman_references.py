@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from dense_bregman import Dense
+from dense_bregman import Dense, lbfgs_matrix
 
 import bregopt as bo
 
@@ -46,16 +46,6 @@ class Seen:
         return (self.y - self.x) / self.step
 
 
-def inverse(pairs, size):
-    """The matrix B of L-BFGS, update by update."""
-    s, y = pairs[-1]
-    B = (s @ y) / (y @ y) * np.eye(size)
-    for s, y in pairs:
-        E = np.eye(size) - np.outer(y, s) / (s @ y)
-        B = E.T @ B @ E + np.outer(s, s) / (s @ y)
-    return B
-
-
 def bella(dense, x, iterations, memory, sigma=0.1, target=0.6):
     last, pairs, plain, idle, tried = Seen(dense, x, FREE), [], True, 0, 0
     pace, rows = last.step, [(last.phi, last.envelope, last.step)]
@@ -65,7 +55,7 @@ def bella(dense, x, iterations, memory, sigma=0.1, target=0.6):
         step = min(wanted, 2 * last.step) if grows else last.step
         ahead, goal = None, last.envelope - sigma * last.gain
         if pairs:
-            beyond = last.y - inverse(pairs, x.size) @ last.residual - last.x
+            beyond = last.y - lbfgs_matrix(pairs) @ last.residual - last.x
             for tau in (1, 1 / 4, 1 / 16):
                 found = Seen(dense, last.x + tau * beyond, step)
                 if found.envelope <= goal:
