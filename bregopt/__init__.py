@@ -16,15 +16,15 @@ from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
-from bregopt.parts.kernel import Choice, Kernel, KernelPolicy, Norms, Sum
-from bregopt.parts.oracle import Look, Oracle, PlainOracle, Swept, Update, gradient_of
+from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, Norms
+from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update, gradient_of
 from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.problem import Problem, Start, oracle_of
-from bregopt.rules.extrapolation import Extrapolation, Move, Outlook, nesterov
+from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast, nesterov
 from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
@@ -58,18 +58,19 @@ __all__ = [
     "Blocks",
     "BregmanProx",
     "Certificate",
-    "Choice",
     "ClosedFormBlock",
+    "Evaluation",
     "Extrapolation",
+    "ExtrapolationContext",
+    "Forecast",
     "Kernel",
+    "KernelByMode",
     "KernelPolicy",
-    "Look",
+    "KernelSum",
     "Method",
-    "Move",
     "Norms",
     "Observer",
     "Oracle",
-    "Outlook",
     "PlainOracle",
     "Problem",
     "Progress",
@@ -87,8 +88,7 @@ __all__ = [
     "StepRule",
     "StopRule",
     "Subgradient",
-    "Sum",
-    "Swept",
+    "Sweep",
     "Trait",
     "Trial",
     "Update",

@@ -24,7 +24,7 @@ class Dense:
         m, n = self.M.shape
         return x[: m * self.rank].reshape(m, self.rank), x[m * self.rank :].reshape(self.rank, n)
 
-    def look(self, x):
+    def evaluate(self, x):
         """f(x), ∇f(x) and b(W(x))."""
         U, V = self.factors(x)
         W = np.where(self.M > 0, self.M, np.minimum(0, U @ V))
@@ -33,7 +33,7 @@ class Dense:
         return 0.5 * np.sum(S**2), slope, self.b(W) if callable(self.b) else self.b
 
     def f(self, x):
-        return self.look(x)[0]
+        return self.evaluate(x)[0]
 
     def phi(self, x):
         U, V = self.factors(x)

@@ -26,7 +26,7 @@ def look(problem: "Problem", Y: "Blocks", at: "Blocks | None" = None) -> Task:
     from bregopt.engine.plan import doors
 
     oracle, _ = doors(problem)
-    return lambda: lambda: oracle.look(Y, at=Y if at is None else at)
+    return lambda: lambda: oracle.evaluate(Y, at=Y if at is None else at)
 
 
 def first_look(problem: "Problem") -> Task:

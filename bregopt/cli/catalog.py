@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bregopt.host.compose import catalog, examples
-from bregopt.host.registry import KINDS, Entry
+from bregopt.host.compose import catalog, examples, kinds
+from bregopt.host.registry import Entry
 from bregopt.parts.traits import Trait
 
 HEAD = """# Catalogue
@@ -18,7 +18,7 @@ A spec is the name with parameters: `l1(0.01)`, `l0-ball(3, per=row)`.
 
 def catalog_page() -> str:
     """The page: a table for each kind, with traits and the paper's case for regularizers."""
-    return HEAD + "".join(_section(kind) for kind in KINDS if catalog(kind))
+    return HEAD + "".join(_section(kind) for kind in (it.name for it in kinds()) if catalog(kind))
 
 
 def _section(kind: str) -> str:

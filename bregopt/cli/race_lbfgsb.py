@@ -37,7 +37,7 @@ def l_bfgs_b(problem: Problem, Y: Blocks, stop: StopRule) -> Trace:
     def evaluate(flat: Any) -> tuple[float, Any]:
         nonlocal products
         Z = Y.like(flat.copy())
-        look = oracle.look(Z, at=Z)
+        look = oracle.evaluate(Z, at=Z)
         products += look.products
         objective = look.value + H.value(Z)
         recorder.see(products, lambda: (objective, look.metrics["relative_error"]))

@@ -28,9 +28,9 @@ from bregopt.engine.plan import (
 from bregopt.engine.state import State
 from bregopt.errors import OverflowedError
 from bregopt.parts.kernel import KernelPolicy
-from bregopt.parts.oracle import Look, gradient_of
+from bregopt.parts.oracle import Evaluation, gradient_of
 from bregopt.problem import Problem
-from bregopt.rules.extrapolation import Extrapolation, Move, Outlook
+from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
 from bregopt.rules.step import StepRule, Trial
 
 
@@ -44,7 +44,7 @@ class AAPB(Method):
         Y^{k+1} = argmin_Y  H(Y) + ⟨∇F(Ȳ^k, W^{k+1}), Y − Ȳ^k⟩ + D_ψ(Y, Ȳ^k)/λ_k
 
     With ``guard`` a step that would raise Φ is taken again with β_k = 0, and the β rule begins anew. State k holds Y^k
-    with the plan of its step, so the one look of an iteration also shows Φ(Y^k, W(Y^k)).
+    with the plan of its step, so the one evaluation of an iteration also shows Φ(Y^k, W(Y^k)).
     """
 
     beta: Extrapolation = field(validator=validate.instance_of(Extrapolation, "an extrapolation rule"))
@@ -54,22 +54,24 @@ class AAPB(Method):
     kernel: KernelPolicy | None = None
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        look = self._look(problem, Y, Y)
-        kernel, H = self._policy(problem).at(look.norms), problem.regularizer.value(Y)
-        rest = Past(Y, Y, look, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=look.value + H)
-        return State.seen(look, H, inner=self._plan(problem, 0, Y, rest, carried=None, known=look))
+        evaluation = self._evaluate(problem, Y, Y)
+        kernel, H = self._policy(problem).at(evaluation.norms), problem.regularizer.value(Y)
+        rest = Past(
+            Y, Y, evaluation, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=evaluation.value + H
+        )
+        return State.at(evaluation, H, inner=self._plan(problem, 0, Y, rest, carried=None, known=evaluation))
 
     def advance(self, problem: Problem, state: State) -> State:
         plan, Y, carried, seen, trial = self._accepted_step(problem, state)
         D, H = plan.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         rise = seen.value + H - state.objective if seen else state.objective - plan.past.objective
-        made = plan.look, plan.kernel, plan.step, D, plan.memory
+        made = plan.evaluation, plan.kernel, plan.step, D, plan.memory
         past = Past(state.Y, plan.Y_bar, *made, objective=state.objective, rise=rise)
         ahead = self._plan(problem, state.iteration + 1, Y, past, carried, seen=seen)
-        seen = ahead.look if ahead.look.Y is Y else seen or doors(problem)[0].look(Y)
+        seen = ahead.evaluation if ahead.evaluation.Y is Y else seen or doors(problem)[0].evaluate(Y)
 
         lag = self.beta.delta * D / plan.step if self.beta.moves and not self.guard else 0.0
-        return State.seen(
+        return State.at(
             seen,
             H,
             iteration=state.iteration + 1,
@@ -82,14 +84,16 @@ class AAPB(Method):
             inner=ahead,
         )
 
-    def _accepted_step(self, problem: Problem, state: State) -> tuple[Plan, Blocks, float, Look | None, Trial | None]:
+    def _accepted_step(
+        self, problem: Problem, state: State
+    ) -> tuple[Plan, Blocks, float, Evaluation | None, Trial | None]:
         """Y^{k+1} and the step to carry on with; a step that is refused is planned again, shorter or without β."""
         plan, k = state.inner, state.iteration
         while self._looks_first:
             accepted, carried, trial = True, plan.step, None
             try:
                 Y = proximal_step(problem, plan)
-                seen = doors(problem)[0].look(Y)
+                seen = doors(problem)[0].evaluate(Y)
                 trial = upper_test(plan, Y, seen) if self.step.tests else None
             except OverflowedError:  # a step that leaves the finite numbers is too long, unless none is short enough
                 trial = Trial(plan.step, D_F=math.inf, D_psi=1.0, noise=0.0)
@@ -99,7 +103,7 @@ class AAPB(Method):
                 accepted, carried = self.step.judge(trial)
             if not accepted:
                 plan = self._plan(
-                    problem, state.iteration, state.Y, plan.past, carried, known=plan.look, seen=plan.seen
+                    problem, state.iteration, state.Y, plan.past, carried, known=plan.evaluation, seen=plan.seen
                 )
             elif self.guard and plan.beta > 0 and self._rises(problem, state, Y, seen):
                 past = evolve(plan.past, memory=self.beta.begin())
@@ -108,7 +112,7 @@ class AAPB(Method):
                 return plan, Y, carried, seen, trial
         return plan, proximal_step(problem, plan), plan.step, None, None
 
-    def _rises(self, problem: Problem, state: State, Y: Blocks, seen: Look) -> bool:
+    def _rises(self, problem: Problem, state: State, Y: Blocks, seen: Evaluation) -> bool:
         objective = seen.value + problem.regularizer.value(Y)
         return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
 
@@ -119,49 +123,49 @@ class AAPB(Method):
         Y: Blocks,
         past: Past,
         carried: float | None,
-        known: Look | None = None,
-        seen: Look | None = None,
+        known: Evaluation | None = None,
+        seen: Evaluation | None = None,
         still: bool = False,
     ) -> Plan:
         """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}).
 
-        A ``known`` look is used again if it fits; ``seen`` is a look at the value of Y; ``still`` sets β_k = 0.
+        A ``known`` evaluation is used again if it fits; ``seen`` is one of the value at Y; ``still`` sets β_k = 0.
         """
         policy, D = self._policy(problem), Y - past.Y_prev
         steady = self.w == "Y" or policy.sample() is policy
 
         @cache
-        def outlook(beta: float) -> Outlook:
+        def forecast(beta: float) -> Forecast:
             place = Y if steady or beta == 0 else Y.plus(beta, D)
-            norms = problem.block.ahead(past.look.norms, place, past.look.Y)
+            norms = problem.block.bound_norms(past.evaluation.norms, place, past.evaluation.Y)
             kernel = policy.at(norms)
-            return Outlook(kernel, problem.smooth.constants(kernel, norms, self.reduced))
+            return Forecast(kernel, problem.smooth.constants(kernel, norms, self.reduced))
 
-        step = self.step.propose(carried, limit(outlook(0.0).smad) if self.step.needs_limit(carried) else None)
+        step = self.step.propose(carried, limit(forecast(0.0).smad) if self.step.needs_limit(carried) else None)
         beta, memory = 0.0, past.memory
         if past.divergence > 0:
             longest = policy.sample().longest(Y, D)
-            ahead = (lambda beta: outlook(0.0)) if steady else outlook
+            ahead = (lambda beta: forecast(0.0)) if steady else forecast
             before = past.step, past.kernel, past.divergence
-            move = Move(k, Y, D, step, *before, longest, ahead, steady, past.Y_bar, past.rise)
-            beta, memory = self.beta.choose(move, past.memory)
+            context = ExtrapolationContext(k, Y, D, step, *before, longest, ahead, steady, past.Y_bar, past.rise)
+            beta, memory = self.beta.choose(context, past.memory)
         beta = 0.0 if still else beta
         while True:
             Y_bar = Y if beta == 0 else Y.plus(beta, D)
-            look = self._look(problem, Y, Y_bar, known)
-            kernel = policy.at(look.norms)
-            smad = problem.smooth.constants(kernel, look.norms, look.reduced)
-            gap = lower_gap(Y, look, seen) if self.beta.exact and beta > 0 else None
-            plan = Plan(past, step, beta, Y_bar, look, kernel, kernel.gradient(Y_bar), smad, memory, gap, seen)
+            evaluation = self._evaluate(problem, Y, Y_bar, known)
+            kernel = policy.at(evaluation.norms)
+            smad = problem.smooth.constants(kernel, evaluation.norms, evaluation.reduced)
+            gap = lower_gap(Y, evaluation, seen) if self.beta.exact and beta > 0 else None
+            plan = Plan(past, step, beta, Y_bar, evaluation, kernel, kernel.gradient(Y_bar), smad, memory, gap, seen)
             if gap is None or beta_test(plan, Y, self.beta):
                 return plan
             beta = shorter_beta(plan, Y, self.beta)
 
-    def _look(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Look | None = None) -> Look:
+    def _evaluate(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Evaluation | None = None) -> Evaluation:
         if known is not None and known.at is not None and np.array_equal(known.at.flat, Y_bar.flat):
             return known
         place = Y_bar if self.w == "Ybar" else Y
-        return doors(problem)[0].look(place, at=Y_bar, value_at=self.step.tests or self.beta.exact)
+        return doors(problem)[0].evaluate(place, at=Y_bar, value_at=self.step.tests or self.beta.exact)
 
     def _policy(self, problem: Problem) -> KernelPolicy:
         return (self.kernel or problem.kernel).pick(self.reduced)
@@ -171,8 +175,12 @@ class AAPB(Method):
         Y, plan = state.Y, state.inner
         if state.iteration == 0:
             return None
-        look = plan.look if plan.look.reduced and plan.look.Y is Y else doors(problem)[0].look(Y, at=Y)
-        gradient, xi = gradient_of(look), fall(plan.past, Y) - gradient_of(plan.past.look)
+        evaluation = (
+            plan.evaluation
+            if plan.evaluation.reduced and plan.evaluation.Y is Y
+            else doors(problem)[0].evaluate(Y, at=Y)
+        )
+        gradient, xi = gradient_of(evaluation), fall(plan.past, Y) - gradient_of(plan.past.evaluation)
         return Subgradient(gradient + xi, gradient.norm())
 
     @property
@@ -182,7 +190,7 @@ class AAPB(Method):
 
     @property
     def _looks_first(self) -> bool:
-        """Whether Φ(Y^{k+1}) is looked at before the step is taken for good."""
+        """Whether Φ(Y^{k+1}) is evaluated before the step is taken for good."""
         return self.step.tests or self.guard or (self.beta.exact and self.w == "Ybar")
 
     @property

@@ -83,7 +83,7 @@ def _iterations(numbers: tuple[int, ...]) -> str:
 
 
 @final
-class Witness:
+class CertificateBuilder:
     """Watches a run and writes its certificate."""
 
     def __init__(self, method: Method) -> None:

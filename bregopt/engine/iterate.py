@@ -11,7 +11,7 @@ from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.plan import doors
 from bregopt.engine.state import Counts, State
 from bregopt.parts.kernel import Kernel
-from bregopt.parts.oracle import Look, Oracle, Swept, Update
+from bregopt.parts.oracle import Evaluation, Oracle, Sweep, Update
 from bregopt.parts.prox import BregmanProx
 from bregopt.problem import Problem
 
@@ -25,24 +25,24 @@ class Meter(Oracle):
     proximal_map: BregmanProx
     counts: Counts = field(factory=Counts)
 
-    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
-        look = self.oracle.look(Y, at, value_at=value_at)
-        self._count(look, gradients=0 if at is None else 1)
-        return look
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
+        evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
+        self._count(evaluation, gradients=0 if at is None else 1)
+        return evaluation
 
-    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         swept = self.oracle.sweep(Y, at, update, row_wise=row_wise)
-        self._count(swept.look, gradients=1)
+        self._count(swept.evaluation, gradients=1)
         return swept
 
     def charge(self, products: float) -> None:
         self.counts = evolve(self.counts, products=self.counts.products + products)
 
-    def _count(self, look: Look, gradients: int) -> None:
+    def _count(self, evaluation: Evaluation, gradients: int) -> None:
         self.counts = evolve(
             self.counts,
-            products=self.counts.products + look.products,
-            looks=self.counts.looks + 1,
+            products=self.counts.products + evaluation.products,
+            evaluations=self.counts.evaluations + 1,
             gradients=self.counts.gradients + gradients,
         )
 
@@ -78,9 +78,9 @@ class Iteration(Iterator[State]):
         """What was asked so far."""
         return self._meter.counts
 
-    def look(self, Y: Blocks) -> Look:
-        """A counted look at the value of Y."""
-        return self._meter.look(Y)
+    def evaluate(self, Y: Blocks) -> Evaluation:
+        """A counted evaluation of the value at Y."""
+        return self._meter.evaluate(Y)
 
     def subgradient(self, state: State) -> Subgradient | None:
         """An element of ∂Φ at the state, counted."""

@@ -25,7 +25,7 @@ class Observer(ABC):
 
 @final
 @frozen
-class Calling(Observer):
+class FunctionObserver(Observer):
     """An observer made of a plain function of the state."""
 
     function: Callable[[State], object]

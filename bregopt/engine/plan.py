@@ -9,7 +9,7 @@ from attrs import frozen
 from bregopt.blocks import Blocks
 from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt.parts.kernel import Kernel
-from bregopt.parts.oracle import ROUNDING, Look, Oracle, gradient_of
+from bregopt.parts.oracle import ROUNDING, Evaluation, Oracle, gradient_of
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.smooth import Smad
 from bregopt.problem import Problem
@@ -24,7 +24,7 @@ class Past:
 
     Y_prev: Blocks
     Y_bar: Blocks
-    look: Look
+    evaluation: Evaluation
     kernel: Kernel
     step: float
     divergence: float
@@ -46,16 +46,16 @@ class Plan:
     step: float
     beta: float
     Y_bar: Blocks
-    look: Look
+    evaluation: Evaluation
     kernel: Kernel
     mirror: Blocks
     """∇ψ(Ȳ)"""
     smad: Smad | None
     memory: Any
     gap: float | None = None
-    """F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), where it was looked at"""
-    seen: Look | None = None
-    """a look at the value of Y^k, where there was one"""
+    """F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), where it was evaluated"""
+    seen: Evaluation | None = None
+    """an evaluation of the value at Y^k, where there was one"""
 
 
 def doors(problem: Problem) -> tuple[Oracle, BregmanProx]:
@@ -71,7 +71,7 @@ def doors(problem: Problem) -> tuple[Oracle, BregmanProx]:
 def proximal_step(problem: Problem, plan: Plan) -> Blocks:
     """``argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
     _, prox = doors(problem)
-    P = gradient_of(plan.look).flat * plan.step
+    P = gradient_of(plan.evaluation).flat * plan.step
     P -= plan.mirror.flat
     if not math.isfinite(P.sum()):  # whose squares may overflow where it does not
         raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
@@ -93,22 +93,26 @@ def limit(smad: Smad | None) -> float | None:
     return None if smad is None else 1.0 / smad.upper
 
 
-def upper_test(plan: Plan, Y: Blocks, seen: Look) -> Trial:
-    """The step from Ȳ to Y, judged by differences of looks."""
-    base = plan.look.value if plan.look.value_at is None else plan.look.value_at
-    slope = gradient_of(plan.look).dot(Y - plan.Y_bar)
-    noise = seen.rounding * (plan.look.scale + seen.scale)
+def upper_test(plan: Plan, Y: Blocks, seen: Evaluation) -> Trial:
+    """The step from Ȳ to Y, judged by differences of evaluations."""
+    base = plan.evaluation.value if plan.evaluation.value_at is None else plan.evaluation.value_at
+    slope = gradient_of(plan.evaluation).dot(Y - plan.Y_bar)
+    noise = seen.rounding * (plan.evaluation.scale + seen.scale)
     return Trial(plan.step, seen.value - base - slope, plan.kernel.divergence(Y, plan.Y_bar), noise)
 
 
-def lower_gap(Y: Blocks, look: Look, seen: Look | None) -> float:
-    """``F(Ȳ) + ⟨∇F(Ȳ), Y − Ȳ⟩ − F(Y)`` with the W of the look; what a reduced look needs of Y was ``seen``."""
-    if look.at is None:
-        raise IncompatibleError("The gap needs a look with a gradient.")
-    here, there = (look.value, look.value_at) if look.Y is Y else (seen.value if seen else None, look.value)
+def lower_gap(Y: Blocks, evaluation: Evaluation, seen: Evaluation | None) -> float:
+    """``F(Ȳ) + ⟨∇F(Ȳ), Y − Ȳ⟩ − F(Y)`` with the W of the evaluation; what a reduced one needs of Y was ``seen``."""
+    if evaluation.at is None:
+        raise IncompatibleError("The gap needs an evaluation with a gradient.")
+    here, there = (
+        (evaluation.value, evaluation.value_at)
+        if evaluation.Y is Y
+        else (seen.value if seen else None, evaluation.value)
+    )
     if here is None or there is None:
         raise IncompatibleError("The gap needs both values of F: the oracle was not asked for them, or left them out.")
-    return there + gradient_of(look).dot(Y - look.at) - here
+    return there + gradient_of(evaluation).dot(Y - evaluation.at) - here
 
 
 def assumptions_met(
@@ -134,7 +138,7 @@ def beta_test(plan: Plan, Y: Blocks, rule: Extrapolation) -> bool:
     if cost <= budget:
         return True
     if plan.gap is not None:
-        noise = plan.look.rounding * (plan.look.scale + abs(plan.look.value_at or 0.0))
+        noise = plan.evaluation.rounding * (plan.evaluation.scale + abs(plan.evaluation.value_at or 0.0))
     else:
         noise = budget * (1e-9 + 1e-15 * Y.norm() / (plan.Y_bar - Y).norm())  # Ȳ is rounded to the last digits of Y
     return cost <= budget + noise

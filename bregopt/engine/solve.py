@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from attrs import evolve
 
 from bregopt.blocks import Blocks
-from bregopt.engine.certificate import Witness
+from bregopt.engine.certificate import CertificateBuilder
 from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
@@ -35,7 +35,7 @@ def _run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers:
     Y, notes = feasible(problem, Y)
     method, said = method.settle(problem, Y)
     notes = said + notes
-    recorder, witness = Recorder(), Witness(method)
+    recorder, witness = Recorder(), CertificateBuilder(method)
     iteration = Iteration(problem, method, Y)
     begin = time.perf_counter()
 
@@ -59,9 +59,9 @@ def _run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers:
 
     end = best if verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED) else state
     if not end.exact:
-        look = iteration.look(end.Y)
-        objective = look.value + problem.regularizer.value(end.Y)
-        end = evolve(end, objective=objective, metrics=look.metrics, exact=True)
+        evaluation = iteration.evaluate(end.Y)
+        objective = evaluation.value + problem.regularizer.value(end.Y)
+        end = evolve(end, objective=objective, metrics=evaluation.metrics, exact=True)
     A = iteration.subgradient(end)
     if not end.Y.flat.any():
         notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)

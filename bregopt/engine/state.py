@@ -6,7 +6,7 @@ from typing import Any, final
 from attrs import field, frozen
 
 from bregopt.blocks import Blocks
-from bregopt.parts.oracle import ROUNDING, Look
+from bregopt.parts.oracle import ROUNDING, Evaluation
 
 
 @final
@@ -16,7 +16,7 @@ class Counts:
 
     products: float = 0.0
     """multiplications of 2·m·n·r flops"""
-    looks: int = 0
+    evaluations: int = 0
     gradients: int = 0
     proxes: int = 0
 
@@ -54,15 +54,15 @@ class State:
     """what the method itself carries on"""
 
     @classmethod
-    def seen(cls, look: Look, H: float, *, iteration: int = 0, lag: float = 0.0, **known: Any) -> "State":
-        """At the Y of a look, with H(Y); ``lag`` is what the Lyapunov function adds to Φ."""
+    def at(cls, evaluation: Evaluation, H: float, *, iteration: int = 0, lag: float = 0.0, **known: Any) -> "State":
+        """At the Y of an evaluation, with H(Y); ``lag`` is what the Lyapunov function adds to Φ."""
         return cls(
             iteration=iteration,
-            Y=look.Y,
-            objective=look.value + H,
-            metrics=look.metrics,
-            lyapunov=look.value + H + lag,
-            scale=look.scale + abs(H) + lag,
-            rounding=look.rounding,
+            Y=evaluation.Y,
+            objective=evaluation.value + H,
+            metrics=evaluation.metrics,
+            lyapunov=evaluation.value + H + lag,
+            scale=evaluation.scale + abs(H) + lag,
+            rounding=evaluation.rounding,
             **known,
         )

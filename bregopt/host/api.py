@@ -8,7 +8,7 @@ import numpy as np
 
 from bregopt.blocks import Blocks
 from bregopt.engine.iterate import Iteration
-from bregopt.engine.observer import Calling, Observer
+from bregopt.engine.observer import FunctionObserver, Observer
 from bregopt.engine.plan import doors
 from bregopt.engine.result import Result
 from bregopt.engine.solve import feasible, run
@@ -107,5 +107,5 @@ def _observer(watcher: Observer | Callable[[State], object]) -> Observer:
     if isinstance(watcher, Observer):
         return watcher
     if callable(watcher):
-        return Calling(watcher)
+        return FunctionObserver(watcher)
     raise IncompatibleError(f"An observer must be an Observer or a function of the state. Got {watcher!r} instead.")

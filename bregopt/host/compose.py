@@ -11,7 +11,7 @@ from attrs import evolve
 from bregopt.blocks import Blocks
 from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
 from bregopt.host.loading import Host, Plugin
-from bregopt.host.registry import KINDS, Entry, check_kind
+from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Oracle, PlainOracle
@@ -50,20 +50,26 @@ def catalog(kind: str | None = None) -> list[Entry]:
     return _loaded().registry.entries(kind)
 
 
+def kinds() -> list[Kind]:
+    """Every kind of part: those of the core, then those that plugins declare."""
+    return list(_loaded().registry.kinds.values())
+
+
 def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     """A part from a spec.
 
     Parameters
     ----------
     kind : str
-        kernel, regularizer, smooth, block, method, extrapolation, step, stop, start or problem.
+        kernel, regularizer, smooth, block, method, extrapolation, step, stop, start, problem, or one that a plugin
+        declares.
     spec : str, number or object
         ``"l1(0.01)"``; a bare number is the kind's ``constant``; an object of the kind is returned as it is.
     *args, **kwargs
         Further parameters that a spec cannot spell, such as arrays: ``make("regularizer", "graph", L, mu=100)``.
     """
-    check_kind(kind)
-    if isinstance(spec, KINDS[kind]) and not (args or kwargs):
+    registry = _loaded().registry
+    if isinstance(spec, registry.kind(kind).interface) and not (args or kwargs):
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
         spec = Spec("constant", (spec,))
@@ -71,8 +77,7 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
         spec = parse(spec)
     if not isinstance(spec, Spec):
         raise SpecError(f"A {kind} is given by an object or by a spec such as 'name(value)'. Got {spec!r} instead.")
-    entry = _loaded().registry.get(kind, spec.name)
-    return build(entry, spec.args + args, spec.kwargs | kwargs)
+    return build(registry.get(kind, spec.name), spec.args + args, spec.kwargs | kwargs)
 
 
 def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -90,8 +95,9 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise
     except (TypeError, ValueError) as error:
         raise ParameterError(f"The {entry.kind} '{entry.name}' refused its parameters: {error}") from error
-    if not isinstance(part, KINDS[entry.kind]):
-        raise parameter(entry.name, entry.provider, f"a {KINDS[entry.kind].__name__}", part)
+    interface = _loaded().registry.kind(entry.kind).interface
+    if not isinstance(part, interface):
+        raise parameter(entry.name, entry.provider, f"a {interface.__name__}", part)
     return part
 
 
@@ -147,7 +153,7 @@ def resolve_data(data: Any) -> Any:
 
 def examples(kind: str) -> list[tuple[str, Any]]:
     """Every plugin's small instances of a kind, with their labels."""
-    check_kind(kind)
+    _loaded().registry.kind(kind)
     answers = _loaded().manager.hook.bregopt_examples(kind=kind)
     return [(str(label), part) for answer in reversed(answers) for label, part in answer or ()]
 

@@ -13,6 +13,8 @@ from bregopt.parts.regularizer import Separable
 from bregopt.parts.smooth import SmoothPart
 
 if TYPE_CHECKING:
+    import click
+
     from bregopt.host.registry import Registrar
 
 GROUP = "bregopt"
@@ -22,7 +24,10 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @hookspec
 def bregopt_register(registry: "Registrar") -> None:
-    """Add parts by name: ``registry.add(Regularizer, "l1", L1)``."""
+    """Add parts by name: ``registry.add(Regularizer, "l1", L1)``.
+
+    ``registry.kind("loss", EntrywiseLoss)`` declares a new kind of part.
+    """
 
 
 @hookspec(firstresult=True)
@@ -38,6 +43,11 @@ def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle
 @hookspec(firstresult=True)
 def bregopt_resolve_data(data: Any) -> Any:
     """What a problem is to read in place of these data, such as a matrix on a cluster, or ``None``; the first wins."""
+
+
+@hookspec
+def bregopt_commands(cli: "click.Group") -> None:
+    """Add commands to ``bregopt``, or options to those that take them: ``cli.add_command(bench)``."""
 
 
 @hookspec

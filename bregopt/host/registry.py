@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from bregopt.engine.method import Method
 from bregopt.errors import DuplicateNameError, PluginError, UnknownNameError
@@ -18,20 +18,36 @@ from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule
 from bregopt.rules.stopping import StopRule
 
-KINDS: Mapping[str, type] = {
-    "kernel": KernelPolicy,
-    "regularizer": Regularizer,
-    "smooth": SmoothPart,
-    "block": ClosedFormBlock,
-    "method": Method,
-    "extrapolation": Extrapolation,
-    "step": StepRule,
-    "stop": StopRule,
-    "start": Start,
-    "problem": Problem,
-}
-
 Factory = Callable[..., Any]
+CORE = "bregopt"
+"""Who provides the kinds that are always there."""
+
+
+@final
+@frozen
+class Kind:
+    """A kind of part: a word, the interface that its parts implement, and the checks they have to stand."""
+
+    name: str
+    interface: type
+    provider: str = CORE
+    checks: Mapping[str, Callable[..., None]] = field(factory=dict)
+    """by name, functions of (part, Draw); those of the core's own kinds are in ``bregopt.testing``"""
+
+
+KINDS = (
+    Kind("kernel", KernelPolicy),
+    Kind("regularizer", Regularizer),
+    Kind("smooth", SmoothPart),
+    Kind("block", ClosedFormBlock),
+    Kind("method", Method),
+    Kind("extrapolation", Extrapolation),
+    Kind("step", StepRule),
+    Kind("stop", StopRule),
+    Kind("start", Start),
+    Kind("problem", Problem),
+)
+"""The kinds of the core; plugins declare more."""
 
 
 @final
@@ -59,40 +75,65 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(names)}."
 
 
-def kind_of(interface: type) -> str:
-    """The kind that an interface class stands for."""
-    for kind, known in KINDS.items():
-        if isinstance(interface, type) and issubclass(interface, known):
-            return kind
-    raise PluginError(f"registry.add: {interface!r} is not an interface of bregopt, such as bregopt.Regularizer.")
-
-
 @final
 class Registry:
     """What is registered. A name with two providers is an error to whoever uses it."""
 
     def __init__(self) -> None:
+        self.kinds: dict[str, Kind] = {kind.name: kind for kind in KINDS}
         self._entries: dict[tuple[str, str], list[Entry]] = {}
+
+    def declare(self, kind: Kind) -> None:
+        """Take in one more kind of part."""
+        if not _is_name(kind.name):
+            raise PluginError(
+                f"registry.kind: a name holds letters, digits, '-' and '_' only. Got {kind.name!r} instead."
+            )
+        if not inspect.isclass(kind.interface):
+            raise PluginError(
+                f"registry.kind: '{kind.name}' must come with the class its parts derive from. "
+                f"Got {kind.interface!r} instead."
+            )
+        if kind.name in self.kinds:
+            raise DuplicateNameError(f"the kind '{kind.name}' is declared by {self.kinds[kind.name].provider} already")
+        self.kinds[kind.name] = kind
+
+    def kind(self, name: str) -> Kind:
+        """The kind of that name, or an error that says which there are."""
+        if name not in self.kinds:
+            raise UnknownNameError(f"There is no kind of part named {name!r}. {nearest(str(name), self.kinds)}")
+        return self.kinds[name]
+
+    def kind_of(self, interface: type) -> Kind:
+        """The kind that an interface class stands for."""
+        for kind in reversed(self.kinds.values()):  # a plugin's interface may derive from one of the core's
+            if isinstance(interface, type) and issubclass(interface, kind.interface):
+                return kind
+        raise PluginError(
+            f"registry.add: {interface!r} is not an interface of bregopt or of a plugin, such as bregopt.Regularizer; "
+            "registry.kind(name, interface) declares a new one."
+        )
 
     def add(self, interface: type, name: str, factory: Factory, *, provider: str) -> Entry:
         """Put ``factory`` under ``name``; a second provider of a name is kept, and reported when it is used."""
-        if not isinstance(name, str) or not name.replace("-", "").replace("_", "").isalnum():
+        if not _is_name(name):
             raise PluginError(f"registry.add: a name holds letters, digits, '-' and '_' only. Got {name!r} instead.")
         if not callable(factory):
             raise PluginError(f"registry.add: '{name}' must come with a class or function. Got {factory!r} instead.")
-        entry = Entry(kind_of(interface), name, provider, factory)
+        entry = Entry(self.kind_of(interface).name, name, provider, factory)
         self._entries.setdefault((entry.kind, name), []).append(entry)
         return entry
 
     def remove(self, provider: str) -> None:
-        """Forget everything a provider added."""
+        """Forget everything a provider added or declared."""
+        self.kinds = {name: kind for name, kind in self.kinds.items() if kind.provider != provider}
         for key, entries in list(self._entries.items()):
             self._entries[key] = [entry for entry in entries if entry.provider != provider]
             if not self._entries[key]:
                 del self._entries[key]
 
     def get(self, kind: str, name: str) -> Entry:
-        check_kind(kind)
+        self.kind(kind)
         entries = self._entries.get((kind, name))
         if not entries:
             known = [other for k, other in self._entries if k == kind]
@@ -104,9 +145,11 @@ class Registry:
     def entries(self, kind: str | None = None) -> list[Entry]:
         """Every entry, sorted by kind and name."""
         if kind is not None:
-            check_kind(kind)
+            self.kind(kind)
+        kinds = list(self.kinds)
         found = [entry for entries in self._entries.values() for entry in entries if kind in (None, entry.kind)]
-        return sorted(found, key=lambda entry: (list(KINDS).index(entry.kind), entry.name, entry.provider))
+        known = [entry for entry in found if entry.kind in kinds]
+        return sorted(known, key=lambda entry: (kinds.index(entry.kind), entry.name, entry.provider))
 
     def conflicts(self, provider: str) -> list[str]:
         """The sentences about names that this provider shares with another."""
@@ -126,6 +169,13 @@ class Registrar:
         """``registry.add(Regularizer, "l1", L1)``: the interface tells the kind, the factory makes the part."""
         self.registry.add(interface, name, factory, provider=self.provider)
 
+    def kind(self, name: str, interface: type, checks: Mapping[str, Callable[..., None]] | None = None) -> None:
+        """``registry.kind("loss", EntrywiseLoss)``: a new kind of part, for this plugin and every other.
+
+        ``checks`` are functions of (part, Draw) by name, which ``bregopt check`` runs on every part of the kind.
+        """
+        self.registry.declare(Kind(name, interface, self.provider, dict(checks or {})))
+
 
 def duplicate(entries: list[Entry]) -> str:
     """The sentence about one name with several providers."""
@@ -136,7 +186,5 @@ def duplicate(entries: list[Entry]) -> str:
     )
 
 
-def check_kind(kind: str) -> None:
-    """Refuse a kind that does not exist."""
-    if kind not in KINDS:
-        raise UnknownNameError(f"There is no kind of part named {kind!r}. {nearest(str(kind), KINDS)}")
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum()

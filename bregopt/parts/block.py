@@ -30,6 +30,6 @@ class ClosedFormBlock(ABC):
         """The share of W that data fix, where that is known."""
         return None
 
-    def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
+    def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """Bounds that hold for W(Y), given those of W(Y_prev), without computing W(Y)."""
         return norms

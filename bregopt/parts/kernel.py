@@ -99,7 +99,7 @@ class Kernel(KernelPolicy):
     def __mul__(self, weight: float) -> "Kernel":
         if not weight >= 0:
             raise parameter("weight", "a kernel", "a number >= 0", weight)
-        return self.scaled(weight) or Sum(((float(weight), self),))
+        return self.scaled(weight) or KernelSum(((float(weight), self),))
 
     __rmul__ = __mul__
 
@@ -107,21 +107,21 @@ class Kernel(KernelPolicy):
     def __add__(self, other: "Kernel") -> "Kernel":
         if not isinstance(other, Kernel):
             raise IncompatibleError(f"A kernel can only be added to a kernel. Got {other!r} instead.")
-        return self.merged(other) or other.merged(self) or Sum(((1.0, self), (1.0, other)))
+        return self.merged(other) or other.merged(self) or KernelSum(((1.0, self), (1.0, other)))
 
 
 @final
 @frozen(eq=False)
-class Sum(Kernel):
+class KernelSum(Kernel):
     """``ψ = Σ w_i ψ_i`` of kernels that share no closed form."""
 
     terms: Sequence[tuple[float, Kernel]]
 
-    def scaled(self, weight: float) -> "Sum":
-        return Sum(tuple((weight * w, kernel) for w, kernel in self.terms))
+    def scaled(self, weight: float) -> "KernelSum":
+        return KernelSum(tuple((weight * w, kernel) for w, kernel in self.terms))
 
-    def merged(self, other: Kernel) -> "Sum":
-        return Sum((*self.terms, *(other.terms if isinstance(other, Sum) else ((1.0, other),))))
+    def merged(self, other: Kernel) -> "KernelSum":
+        return KernelSum((*self.terms, *(other.terms if isinstance(other, KernelSum) else ((1.0, other),))))
 
     def value(self, Y: Blocks) -> float:
         return sum(w * kernel.value(Y) for w, kernel in self.terms)
@@ -169,7 +169,7 @@ class Sum(Kernel):
 
 @final
 @frozen
-class Choice(KernelPolicy):
+class KernelByMode(KernelPolicy):
     """One policy where W lags behind the gradient's point, another where it does not."""
 
     lagged: KernelPolicy

@@ -1,4 +1,4 @@
-"""One look at the problem: W, values, gradient and norms from a single pass."""
+"""One evaluation of the problem: W, values, gradient and norms from a single pass."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ Update = Callable[[slice, Array], Array]
 
 @final
 @frozen(eq=False)
-class Look:
+class Evaluation:
     """What one pass saw: W = W(Y), and the gradient of F(·, W) at ``at``."""
 
     Y: Blocks
@@ -49,19 +49,19 @@ class Look:
         return self.at is self.Y
 
 
-def gradient_of(look: Look) -> Blocks:
-    """The gradient of a look that was asked for one."""
-    if look.gradient is None:
-        raise IncompatibleError("An oracle was asked for a gradient and returned a Look without one.")
-    return look.gradient
+def gradient_of(evaluation: Evaluation) -> Blocks:
+    """The gradient of an evaluation that was asked for one."""
+    if evaluation.gradient is None:
+        raise IncompatibleError("An oracle was asked for a gradient and returned a Evaluation without one.")
+    return evaluation.gradient
 
 
 @final
 @frozen(eq=False)
-class Swept:
+class Sweep:
     """What a sweep saw and made: W = W(Y), the new first block, and the gradient for the second after it."""
 
-    look: Look
+    evaluation: Evaluation
     """at Y, without a gradient"""
     first: Array
     gradient: Array
@@ -71,7 +71,7 @@ class Oracle(ABC):
     """The one door through which methods see F and W."""
 
     @abstractmethod
-    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         """W(Y) with its value; with ``at`` the gradient there; with ``value_at`` F(at, W) + G(W) as well."""
 
     def working(self) -> AbstractContextManager[Any]:
@@ -82,31 +82,31 @@ class Oracle(ABC):
         """Put what a method computed beside the oracle on the account of the run; an oracle by itself keeps none."""
         return
 
-    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         """One turn over both blocks with W = W(Y), for methods that go block by block.
 
         ``update`` gets the gradient of F(·, W) for the first block at (Ū, V), and returns that block, U⁺; the gradient
         for the second is taken at (U⁺, V̄), where (Ū, V̄) is ``at``. An update that treats rows on their own
-        (``row_wise``) may be called for some rows at a time. Here by two looks; an oracle may override it to save one.
+        (``row_wise``) may be called for some rows at a time. Here by two evaluations; an oracle may save one.
         """
         first, second = Y.names
-        before = self.look(Y, at=Y if at is Y else Blocks(**{first: at[first], second: Y[second]}))
+        before = self.evaluate(Y, at=Y if at is Y else Blocks(**{first: at[first], second: Y[second]}))
         new = update(slice(0, Y[first].shape[0]), gradient_of(before)[first])
-        after = self.look(Y, at=Blocks(**{first: new, second: at[second]}))
+        after = self.evaluate(Y, at=Blocks(**{first: new, second: at[second]}))
         seen = evolve(before, at=None, gradient=None, value_at=None, products=before.products + after.products)
-        return Swept(seen, new, gradient_of(after)[second])
+        return Sweep(seen, new, gradient_of(after)[second])
 
 
 @final
 @frozen(eq=False)
 class PlainOracle(Oracle):
-    """A look made of ``argmin``, ``value`` and ``value_and_gradient``; value counts 1 product, gradient 2."""
+    """An evaluation made of ``argmin``, ``value`` and ``value_and_gradient``; value counts 1 product, gradient 2."""
 
     smooth: SmoothPart
     block: ClosedFormBlock
     metrics: Mapping[str, Metric] = field(factory=dict)
 
-    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         W = self.block.argmin(self.smooth, Y)
         G = self.block.value(W)
         if at is None:
@@ -116,4 +116,4 @@ class PlainOracle(Oracle):
             F = F_at if at is Y else self.smooth.value(Y, W)
             value_there, products = F_at + G, 3.0 if at is Y else 4.0
         metrics = {name: metric(Y, W) for name, metric in self.metrics.items()}
-        return Look(Y, W, F + G, at, gradient, value_there, self.block.norms(W), metrics, products)
+        return Evaluation(Y, W, F + G, at, gradient, value_there, self.block.norms(W), metrics, products)

@@ -20,7 +20,7 @@ def nesterov(theta: float) -> tuple[float, float]:
 
 @final
 @frozen
-class Outlook:
+class Forecast:
     """The kernel ψ_k of the coming step, or an upper bound of it, and what F promises about it."""
 
     kernel: Kernel
@@ -29,7 +29,7 @@ class Outlook:
 
 @final
 @frozen(eq=False)
-class Move:
+class ExtrapolationContext:
     """What is known when β_k is chosen."""
 
     iteration: int
@@ -46,10 +46,10 @@ class Move:
     """D_{ψ_{k−1}}(Y^{k−1}, Y^k)"""
     longest: float
     """β must stay below this for Ȳ to lie in the kernel's domain"""
-    outlook: Callable[[float], Outlook]
+    forecast: Callable[[float], Forecast]
     """what is known of step k if β is chosen so"""
     steady: bool
-    """whether the outlook is the same for every β"""
+    """whether the forecast is the same for every β"""
     Y_bar_prev: Blocks | None = None
     """the point that the last step was taken from"""
     rise: float | None = None
@@ -73,5 +73,5 @@ class Extrapolation(ABC):
         return None
 
     @abstractmethod
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+    def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         """β_k ≥ 0 and the memory for the next choice."""

@@ -52,11 +52,11 @@ def bounds(pair: Pair, draw: Draw) -> None:
         for _ in range(4):
             there = nearby(Y, draw, distance)
             W = G.argmin(F, there)
-            norms, ahead = G.norms(W), G.ahead(now, there, Y)
+            norms, ahead = G.norms(W), G.bound_norms(now, there, Y)
             head = (HEAD, "G = problem.block", "W = G.argmin(F, there)")
             for name, norm in norms.items():
                 if not ahead[name] >= norm * (1 - 1e-12):
-                    show = "print(G.norms(W), G.ahead(G.norms(G.argmin(F, part[1])), there, part[1]))"
+                    show = "print(G.norms(W), G.bound_norms(G.norms(G.argmin(F, part[1])), there, part[1]))"
                     told = f"ahead promises {name} ≤ {number(ahead[name])}, but it is {number(norm)}"
                     fail(told, snippet(*head, show, there=there))
             dense = np.asarray(W)

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from bregopt.errors import UnknownNameError
 from bregopt.host.compose import make
-from bregopt.rules.extrapolation import Extrapolation, Move
+from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext
 from bregopt.testing.code import number, snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.moves import Asked, asked
@@ -66,11 +66,11 @@ def inequality(rule: Extrapolation, draw: Draw) -> None:
             _fail(f"β = {question.beta:.6g} breaks Assumption 2: {number(left)} > {number(right)}", question)
 
 
-def _sides(rule: Extrapolation, move: Move, beta: float) -> tuple[float, float]:
-    outlook, Y_bar = move.outlook(beta), move.Y.plus(beta, move.D)
+def _sides(rule: Extrapolation, move: ExtrapolationContext, beta: float) -> tuple[float, float]:
+    forecast, Y_bar = move.forecast(beta), move.Y.plus(beta, move.D)
     if beta == 0:
         return 0.0, 0.0
-    smad, D = outlook.smad, outlook.kernel.divergence(move.Y, Y_bar)
+    smad, D = forecast.smad, forecast.kernel.divergence(move.Y, Y_bar)
     gaps = [] if smad is None or smad.lower is None else [smad.lower * D]
     gaps += [] if smad is None or smad.low is None else [smad.low.divergence(move.Y, Y_bar)]
     return D / move.step + min(gaps, default=math.inf), (rule.delta - rule.epsilon) * move.divergence / move.step_prev

@@ -9,8 +9,8 @@ from typing import Any, final
 from attrs import frozen
 
 from bregopt.errors import IncompatibleError, ParameterError, UnknownNameError
-from bregopt.host.compose import build, catalog, examples, host, load_plugin
-from bregopt.host.registry import KINDS, Entry, check_kind, nearest
+from bregopt.host.compose import build, catalog, examples, host, kinds, load_plugin
+from bregopt.host.registry import Entry, nearest
 from bregopt.testing.kinds import checkable
 
 OF_PROBLEM = {"smooth": "smooth", "block": "block"}
@@ -30,14 +30,12 @@ class Instance:
 
 def every_example() -> list[Instance]:
     """Every example of every kind that has checks."""
-    return [instance for kind in KINDS for instance in _examples(kind) if checkable(instance.part)]
+    return [instance for kind in kinds() for instance in _examples(kind.name) if checkable(instance.part)]
 
 
 def named(text: str) -> list[Instance]:
     """The default and the examples of a registered part, given as ``name`` or ``kind:name``."""
     kind, _, name = text.rpartition(":")
-    if kind:
-        check_kind(kind)
     entries = [entry for entry in catalog(kind or None) if entry.name == name]
     if not entries:
         known = {entry.name for entry in catalog(kind or None)}
@@ -53,7 +51,7 @@ def in_file(path: str | Path) -> list[Instance]:
     ask = manager.subset_hook_caller("bregopt_examples", others)
     loading = f"bo.load_plugin({str(path)!r})\n"
     found = [instance for entry in catalog() if entry.provider == plugin.label for instance in _default(entry, loading)]
-    for kind in KINDS:
+    for kind in (it.name for it in kinds()):
         for answer in ask(kind=kind):
             found += [Instance(kind, str(label), part, loading + _example(kind, label)) for label, part in answer or ()]
     return _checked(f"the parts of {path}", found)

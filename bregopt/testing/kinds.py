@@ -8,6 +8,7 @@ import numpy as np
 
 from bregopt.blocks import Blocks
 from bregopt.errors import IncompatibleError
+from bregopt.host.compose import kinds
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.regularizer import Regularizer, Separable
 from bregopt.problem import Problem
@@ -34,7 +35,12 @@ TABLES: Mapping[type, Mapping[str, Callable[[Any, Draw], None]]] = {
 
 def checkable(part: Any) -> bool:
     """Whether there are checks for this part."""
-    return isinstance(part, (*TABLES, Separable, Problem)) or _is_pair(part)
+    return isinstance(part, (*_tables(), Separable, Problem)) or _is_pair(part)
+
+
+def _tables() -> dict[type, Mapping[str, Callable[[Any, Draw], None]]]:
+    """The checks by interface: those that plugins declare with a kind of their own, then those of the kit."""
+    return {kind.interface: kind.checks for kind in kinds() if kind.checks} | dict(TABLES)
 
 
 def checks_of(part: Any) -> dict[str, Check]:
@@ -45,7 +51,7 @@ def checks_of(part: Any) -> dict[str, Check]:
     if isinstance(part, Problem) or _is_pair(part):
         pair = (part, part.first_point(None, np.random.default_rng(0))) if isinstance(part, Problem) else part
         return {name: functools.partial(one, pair) for name, one in PROBLEM.items()}
-    for kind, table in TABLES.items():
+    for kind, table in _tables().items():
         if isinstance(part, kind):
             return {name: functools.partial(one, part) for name, one in table.items()}
     raise IncompatibleError(

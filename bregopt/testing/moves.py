@@ -10,7 +10,7 @@ from bregopt.engine.iterate import Iteration
 from bregopt.engine.solve import feasible
 from bregopt.errors import BregoptError
 from bregopt.host.compose import examples, resolve
-from bregopt.rules.extrapolation import Extrapolation, Move
+from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext
 from bregopt.rules.step import StepRule
 from bregopt.testing.signals import skip
 
@@ -23,7 +23,7 @@ PROBLEMS = 2
 class Asked:
     """A question to a rule and its answer."""
 
-    move: Move
+    move: ExtrapolationContext
     memory: Any
     beta: float
     memory_after: Any
@@ -53,7 +53,7 @@ class Recording(Extrapolation):
     def begin(self) -> Any:
         return self.rule.begin()
 
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+    def choose(self, move: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         beta, after = self.rule.choose(move, memory)
         self.seen.append(Asked(move, memory, beta, after, self.where))
         return beta, after

@@ -6,7 +6,7 @@ import numpy as np
 
 from bregopt.blocks import Blocks
 from bregopt.host.compose import resolve_oracle
-from bregopt.parts.oracle import Look, Oracle, PlainOracle
+from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle
 from bregopt.problem import Problem
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
@@ -29,23 +29,23 @@ def oracles(problem: Problem) -> tuple[Oracle, PlainOracle]:
 
 
 def equals_plain(pair: Pair, draw: Draw) -> None:
-    """Values, gradient, norms and metrics of every kind of look."""
+    """Values, gradient, norms and metrics of every kind of evaluation."""
     problem, start = pair
     oracle, plain = oracles(problem)
     for Y in (start, nearby(start, draw, 1.0)):
         for at in (None, Y, nearby(Y, draw, 0.3)):
             for value_at in (False, True):
-                one, two = oracle.look(Y, at, value_at=value_at), plain.look(Y, at, value_at=value_at)
+                one, two = oracle.evaluate(Y, at, value_at=value_at), plain.evaluate(Y, at, value_at=value_at)
                 found = apart(one, two, value_at and at is not None)
                 if found:
                     place = "None" if at is None else "Y" if at is Y else "at"
-                    show = f"for o in (oracle, plain): print(o.look(Y, {place}, value_at={value_at}))"
+                    show = f"for o in (oracle, plain): print(o.evaluate(Y, {place}, value_at={value_at}))"
                     given: dict[str, Blocks] = {"Y": Y} if at is None else {"Y": Y, "at": at}
-                    fail(f"{found} of a look with at={place}", snippet(*HEAD, show, **given))
+                    fail(f"{found} of an evaluation with at={place}", snippet(*HEAD, show, **given))
 
 
-def apart(one: Look, two: Look, value_at: bool = False) -> str | None:
-    """What differs between two looks."""
+def apart(one: Evaluation, two: Evaluation, value_at: bool = False) -> str | None:
+    """What differs between two evaluations."""
     figures = {"value": (one.value, two.value)}
     if value_at:
         figures["value_at"] = (math.nan if one.value_at is None else one.value_at, two.value_at or 0.0)

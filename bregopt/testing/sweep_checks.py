@@ -1,4 +1,4 @@
-"""A special oracle sweeps over both blocks as two plain looks do."""
+"""A special oracle sweeps over both blocks as two plain evaluations do."""
 
 from typing import final
 
@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt.blocks import Array, Blocks
-from bregopt.parts.oracle import Oracle, PlainOracle, Swept, gradient_of
+from bregopt.parts.oracle import Oracle, PlainOracle, Sweep, gradient_of
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.oracle_checks import HEAD, apart, oracles
@@ -41,7 +41,7 @@ class Descent:
 
 
 def sweep_equals_plain(pair: Pair, draw: Draw) -> None:
-    """The new first block, the gradient for the second and the look are the same; each row is asked for once."""
+    """The new first block, the gradient for the second and the evaluation are the same; each row is asked for once."""
     problem, start = pair
     oracle, plain = oracles(problem)
     if len(start.names) != 2:
@@ -61,17 +61,17 @@ def sweep_equals_plain(pair: Pair, draw: Draw) -> None:
 
 def _step(plain: PlainOracle, Y: Blocks) -> float:
     """A step of about a third of the first block."""
-    X, G = Y[Y.names[0]], gradient_of(plain.look(Y, at=Y))[Y.names[0]]
+    X, G = Y[Y.names[0]], gradient_of(plain.evaluate(Y, at=Y))[Y.names[0]]
     return float(f"{0.3 * (np.linalg.norm(X) or 1.0) / (np.linalg.norm(G) or 1.0):.3g}")
 
 
-def _apart(one: Swept, two: Swept) -> str | None:
+def _apart(one: Sweep, two: Sweep) -> str | None:
     """What differs between two sweeps."""
     for name, called in (("first", "the new first block"), ("gradient", "the gradient for the second block")):
         mine, plain = getattr(one, name), getattr(two, name)
         if np.shape(mine) != plain.shape or not np.abs(mine - plain).max() <= 1e-10 * np.abs(plain).max():
             return f"{called} is another"
-    return apart(one.look, two.look)
+    return apart(one.evaluation, two.evaluation)
 
 
 def _code(Y: Blocks, at: Blocks, place: str, step: float, row_wise: bool) -> str:
@@ -83,7 +83,7 @@ def _code(Y: Blocks, at: Blocks, place: str, step: float, row_wise: bool) -> str
         f"one = oracle.sweep(Y, {place}, update, row_wise={row_wise})",
         "print(asked)",
         f"two = bo.Oracle.sweep(plain, Y, {place}, update, row_wise={row_wise})",
-        "for swept in (one, two): print(swept.first, swept.gradient, swept.look)",
+        "for swept in (one, two): print(swept.first, swept.gradient, swept.evaluation)",
     )
     given = {"Y": Y} if at is Y else {"Y": Y, "at": at}
     return snippet(*HEAD, *lines, step=step, **given)

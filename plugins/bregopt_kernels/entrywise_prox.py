@@ -5,7 +5,7 @@ from typing import cast, final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Kernel, Separable, Sum, Trait
+from bregopt import Array, Blocks, Kernel, KernelSum, Separable, Trait
 from bregopt.errors import OverflowedError
 from bregopt_kernels.entrywise import Entrywise
 from bregopt_kernels.radial import Radial
@@ -19,7 +19,7 @@ def interval(kernel: Kernel) -> float | None:
     """The upper end of the entries' interval, or ``None`` where the kernel is no sum over entries on an interval."""
     if isinstance(kernel, Entrywise):
         return kernel.top
-    if isinstance(kernel, Sum):
+    if isinstance(kernel, KernelSum):
         terms = [term for _, term in kernel.terms]
         ends = [interval(term) for term in terms if not isinstance(term, Radial)]
         quadratic = all(term.a == 0 and not term.kappa for term in terms if isinstance(term, Radial))

@@ -52,13 +52,13 @@ class ANMD(Method):
 
     def start(self, problem: Problem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
-        return State.seen(oracle_of(problem).look(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
+        return State.at(oracle_of(problem).evaluate(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Momentum = state.inner
         k, beta = state.iteration + 1, past.beta
         Y = self._truncated(problem, past)
-        seen = oracle_of(problem).look(Y)
+        seen = oracle_of(problem).evaluate(Y)
         if k > SETTLED and not seen.value < state.objective:
             rest = Momentum(state.Y, past.there, self.eta * beta, past.good, past.good)
             return evolve(state, iteration=k, beta=beta, inner=rest)
@@ -67,16 +67,16 @@ class ANMD(Method):
             following = min(past.bound, self.gamma * beta)
             bound = min(1.0, self.gamma_bar * following)
         onward = Momentum(ahead(Y, state.Y, beta), past.here, following, bound, beta)
-        return State.seen(seen, 0.0, iteration=k, beta=beta, inner=onward)
+        return State.at(seen, 0.0, iteration=k, beta=beta, inner=onward)
 
     def _truncated(self, problem: Problem, past: Momentum) -> Blocks:
         """TSVD_r of Z: as its weights add up to one, they make ∇½‖Z − UV‖² of the gradients for the single W."""
         Y = past.here
         for _ in range(self.steps):
             at = bases(Y)
-            G = gradient_of(oracle_of(problem).look(past.here, at=at))
+            G = gradient_of(oracle_of(problem).evaluate(past.here, at=at))
             if past.there is not past.here and past.beta > 0:
-                G = G.plus(past.beta, G - gradient_of(oracle_of(problem).look(past.there, at=at)))
+                G = G.plus(past.beta, G - gradient_of(oracle_of(problem).evaluate(past.there, at=at)))
             Y = truncated(at, G)
         return Y
 

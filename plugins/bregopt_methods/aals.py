@@ -47,13 +47,13 @@ class AALS(Method):
         """Y with Φ(Y) and T(Y), after the last state."""
         made = turn(problem, Y, partial(least_squares, damping=self.damping), row_wise=True)
         image = balanced(problem.smooth, problem.regularizer, made.Y)[0] if self.balance else made.Y
-        objective, rounding = made.look.value + problem.regularizer.value(Y), made.look.rounding
-        scale = max(made.scale, made.look.scale + objective - made.look.value)
+        objective, rounding = made.evaluation.value + problem.regularizer.value(Y), made.evaluation.rounding
+        scale = max(made.scale, made.evaluation.scale + objective - made.evaluation.value)
         return State(
             iteration=0 if last is None else last.iteration + 1,
             Y=Y,
             objective=objective,
-            metrics=made.look.metrics,
+            metrics=made.evaluation.metrics,
             lyapunov=objective,
             scale=scale,
             rounding=rounding,

@@ -34,6 +34,6 @@ def _same(G: Array | None, X: Array) -> bool:
 
 
 def bare_subgradient(problem: Problem, Y: Blocks) -> Subgradient:
-    """``A = ∇F(Y, W(Y))``, by a look."""
-    A = gradient_of(oracle_of(problem).look(Y, at=Y))
+    """``A = ∇F(Y, W(Y))``, by an evaluation."""
+    A = gradient_of(oracle_of(problem).evaluate(Y, at=Y))
     return Subgradient(A, A.norm())

@@ -6,7 +6,7 @@ from typing import final
 
 from attrs import field, frozen
 
-from bregopt import Blocks, Look, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
+from bregopt import Blocks, Evaluation, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
 from bregopt.errors import OverflowedError
 from bregopt_methods.bella_step import MARGIN, Step, free_step, reached, tested
 from bregopt_methods.bella_walk import Walk, pace
@@ -40,8 +40,8 @@ class BELLA(Method):
     trials: int = field(default=3, validator=validate.whole(at_least=0))
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        look = oracle_of(problem).look(Y, at=Y)
-        return State.seen(look, problem.regularizer.value(Y), inner=look)
+        evaluation = oracle_of(problem).evaluate(Y, at=Y)
+        return State.at(evaluation, problem.regularizer.value(Y), inner=evaluation)
 
     def advance(self, problem: Problem, state: State) -> State:
         walk = self._begin(problem, state.inner) if state.iteration == 0 else self._onward(problem, state.inner)
@@ -51,10 +51,10 @@ class BELLA(Method):
             iteration=state.iteration + 1,
             Y=made.Y,
             objective=step.objective,
-            metrics=(step.seen or made.look).metrics,
+            metrics=(step.seen or made.evaluation).metrics,
             lyapunov=made.value,
             scale=made.scale,
-            rounding=made.look.rounding,
+            rounding=made.evaluation.rounding,
             step=made.step,
             divergence=made.kernel.divergence(state.Y, made.Y),
             stationarity=made.fall.norm(),
@@ -63,8 +63,8 @@ class BELLA(Method):
             inner=walk,
         )
 
-    def _begin(self, problem: Problem, look: Look) -> Walk:
-        step = tested(problem, reached(problem, look, free_step(problem, look) or 1.0))
+    def _begin(self, problem: Problem, evaluation: Evaluation) -> Walk:
+        step = tested(problem, reached(problem, evaluation, free_step(problem, evaluation) or 1.0))
         return Walk(step, LBFGS(self.memory), pace(step.made))
 
     def _onward(self, problem: Problem, walk: Walk) -> Walk:
@@ -73,16 +73,16 @@ class BELLA(Method):
             ahead = self._tried(problem, walk.step, Y_bar, step)
             if ahead is not None:
                 return walk.onward(ahead, step, plain=False)
-        look = oracle_of(problem).look(Y, at=Y)
-        return walk.onward(tested(problem, reached(problem, look, step)), step, plain=True)
+        evaluation = oracle_of(problem).evaluate(Y, at=Y)
+        return walk.onward(tested(problem, reached(problem, evaluation, step)), step, plain=True)
 
     def _tried(self, problem: Problem, last: Step, Y_bar: Blocks, step: float) -> Step | None:
         """The step from Ȳ, where its envelope is low enough before the test of λ, at no product, and after it."""
-        look = oracle_of(problem).look(Y_bar, at=Y_bar)
-        if not math.isfinite(look.value):
+        evaluation = oracle_of(problem).evaluate(Y_bar, at=Y_bar)
+        if not math.isfinite(evaluation.value):
             return None
         try:
-            made = reached(problem, look, step)
+            made = reached(problem, evaluation, step)
             ahead = tested(problem, made) if self._low(last, made) else None
         except OverflowedError:
             return None
@@ -90,7 +90,7 @@ class BELLA(Method):
 
     def _low(self, last: Step, ahead: Envelope) -> bool:
         """The test of the line search; where the values are rounding, the residual decides."""
-        rise, noise = ahead.value - last.made.value, last.made.look.rounding * last.made.scale
+        rise, noise = ahead.value - last.made.value, last.made.evaluation.rounding * last.made.scale
         if rise <= -self.sigma * last.gain:
             return True
         return max(last.gain, rise) <= noise and ahead.residual.norm() < last.made.residual.norm()
@@ -100,8 +100,8 @@ class BELLA(Method):
         if state.iteration == 0:
             return None
         made: Envelope = state.inner.step.made
-        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
-        return Subgradient(slope + made.fall - gradient_of(made.look), slope.norm())
+        slope = gradient_of(oracle_of(problem).evaluate(state.Y, at=state.Y))
+        return Subgradient(slope + made.fall - gradient_of(made.evaluation), slope.norm())
 
     @property
     def lyapunov(self) -> str:

@@ -5,7 +5,7 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Look, Problem, oracle_of
+from bregopt import Evaluation, Problem, oracle_of
 from bregopt.errors import OverflowedError
 from bregopt_methods.envelope import Envelope, envelope
 
@@ -20,7 +20,7 @@ class Step:
     """A step from Ȳ to Y = T_λ(Ȳ), with what the test of its λ showed."""
 
     made: Envelope
-    seen: Look | None = None
+    seen: Evaluation | None = None
     """at Y; ``None`` where λ ≤ α/L needed no test"""
     holds: bool = True
     """the upper test, up to rounding"""
@@ -45,23 +45,23 @@ class Step:
         return math.inf if self.seen is None else self.made.step
 
 
-def free_step(problem: Problem, look: Look) -> float:
+def free_step(problem: Problem, evaluation: Evaluation) -> float:
     """α/L, the longest λ that needs no test; 0 where L is not known."""
-    kernel = problem.kernel.pick(True).at(look.norms)
-    smad = problem.smooth.constants(kernel, look.norms, True)
+    kernel = problem.kernel.pick(True).at(evaluation.norms)
+    smad = problem.smooth.constants(kernel, evaluation.norms, True)
     return MARGIN / smad.upper if smad else 0.0
 
 
-def reached(problem: Problem, look: Look, step: float) -> Envelope:
-    """E_λ at the Ȳ that was looked at, with the first λ from ``step`` downward that stays among the finite numbers.
+def reached(problem: Problem, evaluation: Evaluation, step: float) -> Envelope:
+    """E_λ at the Ȳ that was evaluated, with the first λ from ``step`` downward that stays among the finite numbers.
 
     Nor is it longer than α·σ/ρ: up to σ/ρ the proximal map of a ρ-weakly convex H has one minimiser.
     """
-    kernel, modulus = problem.kernel.pick(True).at(look.norms), problem.regularizer.weak_convexity
+    kernel, modulus = problem.kernel.pick(True).at(evaluation.norms), problem.regularizer.weak_convexity
     step = min(step, MARGIN * kernel.strong_convexity / modulus) if modulus else step
     while step > SHORTEST:
         try:
-            return envelope(problem, look, step, kernel)
+            return envelope(problem, evaluation, step, kernel)
         except OverflowedError:  # the step is too long
             step *= 0.25
     raise OverflowedError("No step is short enough to stay among the finite numbers.")
@@ -69,24 +69,24 @@ def reached(problem: Problem, look: Look, step: float) -> Envelope:
 
 def tested(problem: Problem, made: Envelope) -> Step:
     """The step with the first λ, from that of ``made`` downward, that passes the test: one product for each."""
-    free = free_step(problem, made.look)
+    free = free_step(problem, made.evaluation)
     while made.step > free:
-        step = _test(made, oracle_of(problem).look(made.Y))
+        step = _test(made, oracle_of(problem).evaluate(made.Y))
         if step.holds:
             return step
         share = _share(made.step * step.curvature) if step.curvature else 0.5
         shorter = max(share * made.step, min(free, 0.5 * made.step))
         if shorter <= SHORTEST:
             return step
-        made = reached(problem, made.look, shorter)
+        made = reached(problem, made.evaluation, shorter)
     return Step(made)
 
 
-def _test(made: Envelope, seen: Look) -> Step:
+def _test(made: Envelope, seen: Evaluation) -> Step:
     if not math.isfinite(seen.value):
         return Step(made, seen, holds=False, curvature=math.inf)
-    D_f, share = seen.value - made.look.value - made.slope, made.divergence / made.step
-    noise = seen.rounding * (seen.scale + made.look.scale)
+    D_f, share = seen.value - made.evaluation.value - made.slope, made.divergence / made.step
+    noise = seen.rounding * (seen.scale + made.evaluation.scale)
     silent = share <= noise  # then the values say nothing of the curvature
     return Step(made, seen, D_f <= MARGIN * share + noise, None if silent else max(D_f, 0.0) / made.divergence)
 

@@ -8,9 +8,9 @@ from attrs import field, frozen
 
 from bregopt import (
     Blocks,
+    Evaluation,
     Extrapolation,
     Kernel,
-    Look,
     Method,
     Problem,
     State,
@@ -50,12 +50,12 @@ class CoCaIn(Method):
     restart: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
 
     def start(self, problem: Problem, Y: Blocks) -> State:
-        look = oracle_of(problem).look(Y, at=Y)
-        kernel = problem.kernel.pick(True).at(look.norms)
-        smad = problem.smooth.constants(kernel, look.norms, True)
+        evaluation = oracle_of(problem).evaluate(Y, at=Y)
+        kernel = problem.kernel.pick(True).at(evaluation.norms)
+        smad = problem.smooth.constants(kernel, evaluation.norms, True)
         step = self.step.propose(None, None if smad is None else 1.0 / smad.upper)
-        rest = Made(Y, Point(look, kernel, 0.0, self.lower, step), step, 0.0, look.value, step)
-        return State.seen(look, problem.regularizer.value(Y), inner=rest)
+        rest = Made(Y, Point(evaluation, kernel, 0.0, self.lower, step), step, 0.0, evaluation.value, step)
+        return State.at(evaluation, problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Made = state.inner
@@ -69,7 +69,7 @@ class CoCaIn(Method):
 
         D, H = point.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         lag = self.beta.delta * D / trial.step if self.beta.moves else 0.0
-        return State.seen(
+        return State.at(
             seen,
             H,
             iteration=state.iteration + 1,
@@ -82,13 +82,13 @@ class CoCaIn(Method):
             inner=Made(state.Y, point, trial.step, D, seen.value, carried),
         )
 
-    def _step(self, problem: Problem, point: Point) -> tuple[Blocks, Look, Trial, float]:
+    def _step(self, problem: Problem, point: Point) -> tuple[Blocks, Evaluation, Trial, float]:
         """Y^{k+1} by the first step, from the point's downward, that the rule accepts, and the step to go on with."""
         step = min(point.step, self._longest(problem, point.kernel))
         while True:
             try:
-                Y = bregman_step(problem, point.look, step, point.kernel)
-                seen = oracle_of(problem).look(Y)
+                Y = bregman_step(problem, point.evaluation, step, point.kernel)
+                seen = oracle_of(problem).evaluate(Y)
             except OverflowedError:  # a step that leaves the finite numbers is too long
                 accepted, step = self.step.judge(Trial(step, D_F=math.inf, D_psi=1.0, noise=0.0))
                 if accepted:
@@ -118,8 +118,10 @@ class CoCaIn(Method):
         made: Made = state.inner
         if state.iteration == 0:
             return None
-        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
-        return Subgradient(slope + made.point.fall(state.Y, made.step) - gradient_of(made.point.look), slope.norm())
+        slope = gradient_of(oracle_of(problem).evaluate(state.Y, at=state.Y))
+        return Subgradient(
+            slope + made.point.fall(state.Y, made.step) - gradient_of(made.point.evaluation), slope.norm()
+        )
 
     @property
     def lyapunov(self) -> str:

@@ -4,7 +4,19 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Extrapolation, Kernel, Look, Move, Outlook, Problem, Smad, Trial, gradient_of, oracle_of
+from bregopt import (
+    Blocks,
+    Evaluation,
+    Extrapolation,
+    ExtrapolationContext,
+    Forecast,
+    Kernel,
+    Problem,
+    Smad,
+    Trial,
+    gradient_of,
+    oracle_of,
+)
 
 TINY = 1e-290
 """A divergence below it has lost digits to underflow."""
@@ -13,32 +25,34 @@ TINY = 1e-290
 @final
 @frozen(eq=False)
 class Point:
-    """Ȳ, looked at, with the τ and the Llow that β was chosen for."""
+    """Ȳ, evaluated, with the τ and the Llow that β was chosen for."""
 
-    look: Look
+    evaluation: Evaluation
     kernel: Kernel
     beta: float
     lower: float
     step: float
 
-    def above(self, Y: Blocks, seen: Look, step: float) -> Trial:
+    def above(self, Y: Blocks, seen: Evaluation, step: float) -> Trial:
         """The upper test: ``f(Y) ≤ f(Ȳ) + ⟨∇f(Ȳ), Y − Ȳ⟩ + D(Y, Ȳ)/τ``."""
-        return Trial(step, -self._gap(Y, seen.value), self.kernel.divergence(Y, self.look.Y), self._noise(seen.value))
+        return Trial(
+            step, -self._gap(Y, seen.value), self.kernel.divergence(Y, self.evaluation.Y), self._noise(seen.value)
+        )
 
     def below(self, Y: Blocks, value: float) -> Trial:
         """The lower test: ``f(Ȳ) + ⟨∇f(Ȳ), Y − Ȳ⟩ − f(Y) ≤ Llow·D(Y, Ȳ)``."""
-        D = self.kernel.divergence(Y, self.look.Y)
+        D = self.kernel.divergence(Y, self.evaluation.Y)
         return Trial(1.0 / self.lower, self._gap(Y, value), D, self._noise(value))
 
     def fall(self, Y: Blocks, step: float) -> Blocks:
         """``(∇ψ(Ȳ) − ∇ψ(Y))/τ``: less ∇f(Ȳ) it lies in ∂H(Y) for the Y that a step with this τ makes."""
-        return (self.kernel.gradient(self.look.Y) - self.kernel.gradient(Y)) * (1.0 / step)
+        return (self.kernel.gradient(self.evaluation.Y) - self.kernel.gradient(Y)) * (1.0 / step)
 
     def _gap(self, Y: Blocks, value: float) -> float:
-        return self.look.value - value + gradient_of(self.look).dot(Y - self.look.Y)
+        return self.evaluation.value - value + gradient_of(self.evaluation).dot(Y - self.evaluation.Y)
 
     def _noise(self, value: float) -> float:
-        return self.look.rounding * (self.look.scale + abs(value))
+        return self.evaluation.rounding * (self.evaluation.scale + abs(value))
 
 
 @final
@@ -76,8 +90,8 @@ class Search:
         policy = self.problem.kernel.pick(True)
         while True:
             beta = self.beta(step, lower)
-            look = self._look(self.Y if beta == 0 else self.Y.plus(beta, self.Y - self.made.Y_prev))
-            found = Point(look, policy.at(look.norms), beta, lower, step)
+            evaluation = self._evaluate(self.Y if beta == 0 else self.Y.plus(beta, self.Y - self.made.Y_prev))
+            found = Point(evaluation, policy.at(evaluation.norms), beta, lower, step)
             if beta == 0:
                 return found
             trial = found.below(self.Y, self.made.value)
@@ -90,28 +104,30 @@ class Search:
         made, policy = self.made, self.problem.kernel.pick(True)
         if made.divergence < TINY:
             return 0.0
-        D, before = self.Y - made.Y_prev, made.point.look
+        D, before = self.Y - made.Y_prev, made.point.evaluation
         steady = policy.sample() is policy
 
-        def outlook(beta: float) -> Outlook:
+        def forecast(beta: float) -> Forecast:
             place = self.Y if steady or beta == 0 else self.Y.plus(beta, D)
-            kernel = policy.at(self.problem.block.ahead(before.norms, place, before.Y))
-            return Outlook(kernel, Smad(upper=1.0 / step, lower=lower))
+            kernel = policy.at(self.problem.block.bound_norms(before.norms, place, before.Y))
+            return Forecast(kernel, Smad(upper=1.0 / step, lower=lower))
 
         past = made.step, made.point.kernel, made.divergence
-        move = Move(self.iteration, self.Y, D, step, *past, policy.sample().longest(self.Y, D), outlook, steady)
+        move = ExtrapolationContext(
+            self.iteration, self.Y, D, step, *past, policy.sample().longest(self.Y, D), forecast, steady
+        )
         return self.rule.choose(move, self.rule.begin())[0]
 
     def allows(self, point: Point, step: float) -> bool:
         """The β test at a point, for this τ, up to the rounding of Ȳ."""
         if point.beta == 0:
             return True
-        cost = (1.0 / step + point.lower) * point.kernel.divergence(self.Y, point.look.Y)
+        cost = (1.0 / step + point.lower) * point.kernel.divergence(self.Y, point.evaluation.Y)
         budget = (self.rule.delta - self.rule.epsilon) / self.made.step * self.made.divergence
         if cost <= budget:
             return True
-        return cost <= budget * (1.0 + 1e-9 + 1e-15 * self.Y.norm() / (point.look.Y - self.Y).norm())
+        return cost <= budget * (1.0 + 1e-9 + 1e-15 * self.Y.norm() / (point.evaluation.Y - self.Y).norm())
 
-    def _look(self, Y_bar: Blocks) -> Look:
-        known = self.made.point.look
-        return known if known.Y is Y_bar else oracle_of(self.problem).look(Y_bar, at=Y_bar)
+    def _evaluate(self, Y_bar: Blocks) -> Evaluation:
+        known = self.made.point.evaluation
+        return known if known.Y is Y_bar else oracle_of(self.problem).evaluate(Y_bar, at=Y_bar)

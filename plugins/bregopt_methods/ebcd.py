@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Look, Method, Problem, State, Subgradient, oracle_of, validate
+from bregopt import Array, Blocks, Evaluation, Method, Problem, State, Subgradient, oracle_of, validate
 from bregopt.errors import OverflowedError
 from bregopt_methods.bare import bare_subgradient, check_bare, check_factors
 
@@ -19,11 +19,11 @@ SINGULAR = 1e-13
 @final
 @frozen(eq=False)
 class Ahead:
-    """A look at Y^k, and the Y that a turn from there with this α makes."""
+    """An evaluation at Y^k, and the Y that a turn from there with this α makes."""
 
     alpha: float
     mu: float
-    look: Look
+    evaluation: Evaluation
     Y: Blocks
 
 
@@ -48,17 +48,17 @@ class EBCD(Method):
     def start(self, problem: Problem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
         ahead = turn(problem, Y, self.alpha, self.mu)
-        return State.seen(ahead.look, 0.0, inner=ahead)
+        return State.at(ahead.evaluation, 0.0, inner=ahead)
 
     def advance(self, problem: Problem, state: State) -> State:
         here: Ahead = state.inner
         there = turn(problem, here.Y, *self._longer(here))
-        if there.look.value < here.look.value:
-            if math.sqrt(there.look.value / here.look.value) <= self.ratio:
+        if there.evaluation.value < here.evaluation.value:
+            if math.sqrt(there.evaluation.value / here.evaluation.value) <= self.ratio:
                 there = turn(problem, here.Y, here.alpha, here.mu)
         else:
             there = here if here.alpha == 1 else turn(problem, state.Y, 1.0, here.mu)
-        return State.seen(there.look, 0.0, iteration=state.iteration + 1, inner=there)
+        return State.at(there.evaluation, 0.0, iteration=state.iteration + 1, inner=there)
 
     def _longer(self, here: Ahead) -> tuple[float, float]:
         """α and μ where the residual falls, though slowly."""
@@ -90,4 +90,4 @@ def turn(problem: Problem, Y: Blocks, alpha: float, mu: float) -> Ahead:
     AtS = swept.gradient - (A.T @ (A - U)) @ V  # the gradient is Aᵀ(AV − W) = Aᵀ(A − U)V + AᵀS
     Q, R = np.linalg.qr(A)
     V_new = np.linalg.lstsq(R.T, (A.T @ U) @ V - alpha * AtS)[0]  # Rᵀ QᵀW_α = AᵀW_α
-    return Ahead(alpha, mu, swept.look, Blocks(**{first: Q, second: V_new}))
+    return Ahead(alpha, mu, swept.evaluation, Blocks(**{first: Q, second: V_new}))

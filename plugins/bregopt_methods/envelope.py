@@ -5,7 +5,7 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Kernel, Look, Problem, gradient_of
+from bregopt import Blocks, Evaluation, Kernel, Problem, gradient_of
 from bregopt_methods.bregman_step import bregman_step
 
 
@@ -18,7 +18,7 @@ class Envelope:
     test f(Y) ≤ f(Ȳ) + ⟨∇f(Ȳ), Y − Ȳ⟩ + D_ψ(Y, Ȳ)/λ holds.
     """
 
-    look: Look
+    evaluation: Evaluation
     """at Ȳ, with the gradient there"""
     kernel: Kernel
     step: float
@@ -32,16 +32,16 @@ class Envelope:
 
     @property
     def value(self) -> float:
-        return self.look.value + self.slope + self.H + self.divergence / self.step
+        return self.evaluation.value + self.slope + self.H + self.divergence / self.step
 
     @property
     def scale(self) -> float:
         """The sum of the absolute terms of the value."""
-        return self.look.scale + abs(self.slope) + abs(self.H) + self.divergence / self.step
+        return self.evaluation.scale + abs(self.slope) + abs(self.H) + self.divergence / self.step
 
     @property
     def Y_bar(self) -> Blocks:
-        return self.look.Y
+        return self.evaluation.Y
 
     @cached_property
     def residual(self) -> Blocks:
@@ -54,8 +54,8 @@ class Envelope:
         return (self.kernel.gradient(self.Y_bar) - self.kernel.gradient(self.Y)) * (1.0 / self.step)
 
 
-def envelope(problem: Problem, look: Look, step: float, kernel: Kernel) -> Envelope:
-    """E_λ at the Ȳ that was looked at: one proximal map and no product."""
-    Y = bregman_step(problem, look, step, kernel)
-    slope, D = gradient_of(look).dot(Y - look.Y), kernel.divergence(Y, look.Y)
-    return Envelope(look, kernel, step, Y, problem.regularizer.value(Y), slope, D)
+def envelope(problem: Problem, evaluation: Evaluation, step: float, kernel: Kernel) -> Envelope:
+    """E_λ at the Ȳ that was evaluated: one proximal map and no product."""
+    Y = bregman_step(problem, evaluation, step, kernel)
+    slope, D = gradient_of(evaluation).dot(Y - evaluation.Y), kernel.divergence(Y, evaluation.Y)
+    return Envelope(evaluation, kernel, step, Y, problem.regularizer.value(Y), slope, D)

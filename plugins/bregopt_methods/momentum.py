@@ -24,9 +24,9 @@ class Past:
 
 
 def begin(problem: Problem, Y: Blocks) -> State:
-    """State 0, by a look at the value."""
+    """State 0, by an evaluation."""
     check_blocks(problem, Y)
-    return State.seen(oracle_of(problem).look(Y), problem.regularizer.value(Y), inner=Past(Y, 1.0, None))
+    return State.at(oracle_of(problem).evaluate(Y), problem.regularizer.value(Y), inner=Past(Y, 1.0, None))
 
 
 def proceed(state: State, turn_from: Callable[[Blocks], Turn]) -> State:
@@ -40,15 +40,15 @@ def proceed(state: State, turn_from: Callable[[Blocks], Turn]) -> State:
     if beta > 0 and not made.bound <= state.lyapunov:
         beta, theta = nesterov(1.0)
         made = turn_from(Y)
-    rounding = made.look.rounding * max(made.scale, state.scale)
+    rounding = made.evaluation.rounding * max(made.scale, state.scale)
     return State(
         iteration=state.iteration + 1,
         Y=made.Y,
         objective=made.bound,
-        metrics=made.look.metrics,
+        metrics=made.evaluation.metrics,
         lyapunov=made.bound,
         scale=made.scale,
-        rounding=made.look.rounding,
+        rounding=made.evaluation.rounding,
         beta=beta,
         stationarity=made.residual,
         assumptions={"descent": made.bound <= state.lyapunov + rounding},
@@ -79,8 +79,8 @@ def rebalanced(problem: Problem, state: State) -> State:
 
 
 def subgradient(problem: Problem, Y: Blocks, xi: Blocks | None) -> Subgradient | None:
-    """``A = ∇F(Y, W(Y)) + ξ``, by a look."""
+    """``A = ∇F(Y, W(Y)) + ξ``, by an evaluation."""
     if xi is None:
         return None
-    slope = gradient_of(oracle_of(problem).look(Y, at=Y))
+    slope = gradient_of(oracle_of(problem).evaluate(Y, at=Y))
     return Subgradient(slope + xi, slope.norm())

@@ -55,7 +55,7 @@ class PalmMethod(Method):
                 "use the method aapb, which takes any number."
             )
         ahead = palm_turn(problem, Y, Y, self.inertia(1), self.modulus, weights=(math.inf, math.inf))
-        return State.seen(ahead.look, problem.regularizer.value(Y), inner=(None, ahead))
+        return State.at(ahead.evaluation, problem.regularizer.value(Y), inner=(None, ahead))
 
     @final
     def advance(self, problem: Problem, state: State) -> State:
@@ -63,8 +63,8 @@ class PalmMethod(Method):
         k, Y = state.iteration + 1, made.Y
         ahead = palm_turn(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made.weights)
 
-        return State.seen(
-            ahead.look,
+        return State.at(
+            ahead.evaluation,
             problem.regularizer.value(Y),
             iteration=k,
             lag=_lag(made, state.Y) if self.moves else 0.0,
@@ -77,11 +77,11 @@ class PalmMethod(Method):
 
     @final
     def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
-        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the steps that made Y; it costs a look."""
+        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the steps that made Y; it costs an evaluation."""
         made: PalmTurn | None = state.inner[0]
         if made is None:
             return None
-        slope = gradient_of(oracle_of(problem).look(state.Y, at=state.Y))
+        slope = gradient_of(oracle_of(problem).evaluate(state.Y, at=state.Y))
         return Subgradient(slope + made.xi, slope.norm())
 
     @property

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Problem, Regularizer, Trait, oracle_of
+from bregopt import Array, Blocks, Evaluation, Problem, Regularizer, Trait, oracle_of
 from bregopt.errors import IncompatibleError
 from bregopt_methods.palm_step import BlockStep
 
@@ -18,9 +18,9 @@ Modulus = Callable[[Regularizer, float], float]
 @final
 @frozen(eq=False)
 class PalmTurn:
-    """What a turn from the point of ``look`` made: Y, and the ξ ∈ ∂H(Y) of its steps."""
+    """What a turn from the point of ``evaluation`` made: Y, and the ξ ∈ ∂H(Y) of its steps."""
 
-    look: Look
+    evaluation: Evaluation
     Y: Blocks
     xi: Blocks
     residual: float
@@ -73,7 +73,7 @@ def palm_turn(
     new, steps = Y.map(lambda name, _: swept.first if name == first else X), (on_first, on_second)
     gaps = [step.c * np.linalg.norm(centre[name] - new[name]) for name, step in zip(Y.names, steps, strict=True)]
     left = tuple(step.leaves(delta) for step, delta in zip(steps, weights, strict=True))
-    return PalmTurn(swept.look, new, Y.like(flat), math.hypot(*gaps), steps, left)
+    return PalmTurn(swept.evaluation, new, Y.like(flat), math.hypot(*gaps), steps, left)
 
 
 def lipschitz(problem: Problem, Y: Blocks, name: str) -> float:

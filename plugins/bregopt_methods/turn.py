@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Problem, Regularizer, oracle_of
+from bregopt import Array, Blocks, Evaluation, Problem, Regularizer, oracle_of
 from bregopt.errors import IncompatibleError
 
 DIGITS = 0.1
-"""The rounding of an entry of W − UV, in units of the rounding that a Look allows its value."""
+"""The rounding of an entry of W − UV, in units of the rounding that a Evaluation allows its value."""
 
 
 @final
@@ -35,7 +35,7 @@ Solver = Callable[[Model], Step]
 class Turn:
     """The turn from y, with W = W(y), to Y."""
 
-    look: Look
+    evaluation: Evaluation
     """at y"""
     Y: Blocks
     xi: Blocks
@@ -70,14 +70,14 @@ def turn(problem: Problem, y: Blocks, solver: Solver, *, row_wise: bool) -> Turn
 
     last = _gain(on_V, VT - V.T, swept.gradient.T, xi[second].T)
     pairs = [*(gain for _, *gain in sorted(gains)), last]  # in an order that no thread decides
-    changes, F, penalty = [change for change, _ in pairs], swept.look.value, H.value(Y)
+    changes, F, penalty = [change for change, _ in pairs], swept.evaluation.value, H.value(Y)
     size = math.sqrt(abs(float(np.vdot(on_U.G, on_V.G))))  # ‖U⁺V‖
     return Turn(
-        look=swept.look,
+        evaluation=swept.evaluation,
         Y=Y,
         xi=y.like(flat),
         bound=F + sum(changes) + penalty,
-        scale=swept.look.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
+        scale=swept.evaluation.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
         residual=math.sqrt(sum(square for _, square in pairs)),
     )
 

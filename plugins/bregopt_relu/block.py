@@ -103,7 +103,7 @@ class ReluBlock(ClosedFormBlock):
         """The share of the entries of M that are not zero."""
         return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
 
-    def ahead(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
+    def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""
         change = 0.0 if Y is Y_prev else product_change(Y, Y_prev)
         frobenius = norms["frobenius"] + change

@@ -176,7 +176,7 @@ def _check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
 
 
 def _survey(parts: Any, zero: bool) -> tuple[float, int]:
-    """‖M‖² and the number of non-zeros, after a look at every value."""
+    """‖M‖² and the number of non-zeros, after reading every value."""
     square, nonzeros, bad, low = 0.0, 0, 0, 0.0
     for part in parts:
         line = part.reshape(-1)

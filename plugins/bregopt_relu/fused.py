@@ -1,4 +1,4 @@
-"""Looks and sweeps for ReLU-NMD, each one pass over the data."""
+"""Evaluations and sweeps for ReLU-NMD, each one pass over the data."""
 
 import math
 from contextlib import AbstractContextManager
@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Look, Oracle, Swept, Update
+from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
 from bregopt_relu.block import LazyW, ReluBlock
 from bregopt_relu.matrix import Answer, Ask
 from bregopt_relu.threads import one_blas_thread
@@ -16,7 +16,7 @@ from bregopt_relu.threads import one_blas_thread
 @final
 @frozen(eq=False)
 class FusedOracle(Oracle):
-    """Looks for ReLU-NMD: 1 product for the value, 3 with the gradient, 1 more for the value at another point."""
+    """Evaluations for ReLU-NMD: 1 product for the value, 3 with the gradient, 1 more for the value at another point."""
 
     block: ReluBlock
 
@@ -24,15 +24,15 @@ class FusedOracle(Oracle):
         """BLAS on one thread: what a second leaves spinning would slow the threads of the next pass down."""
         return one_blas_thread()
 
-    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         self.block.check(Y)
         with one_blas_thread():
             return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
-    def _value(self, Y: Blocks) -> Look:
-        return self._look(Y, self.block.M.ask(Ask(Y["U"], Y["V"])), products=1.0)
+    def _value(self, Y: Blocks) -> Evaluation:
+        return self._evaluate(Y, self.block.M.ask(Ask(Y["U"], Y["V"])), products=1.0)
 
-    def _gradient(self, Y: Blocks, at: Blocks, elsewhere: bool) -> Look:
+    def _gradient(self, Y: Blocks, at: Blocks, elsewhere: bool) -> Evaluation:
         flat = np.empty_like(at.flat)
         gradient = at.layout.views(flat)
         answer = self.block.M.ask(Ask(Y["U"], Y["V"], at["U"], at["V"], gradient["U"], elsewhere))
@@ -41,9 +41,9 @@ class FusedOracle(Oracle):
             gradient["V"] += answer.cross @ Y["V"]
             gradient["V"] += answer.gram_bar @ (at["V"] - Y["V"])
         value = 0.5 * answer.distance if elsewhere else 0.5 * answer.residual if at is Y else None
-        return self._look(Y, answer, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
+        return self._evaluate(Y, answer, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
 
-    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         """Three products where the update goes row by row, and M can take it so; else four."""
         self.block.check(Y)
         row_wise = row_wise and self.block.M.row_wise_updates
@@ -65,9 +65,9 @@ class FusedOracle(Oracle):
         gradient = _right(answer) + (U_new.T @ (U_new - U)) @ V
         if V_bar is not V:
             gradient += (U_new.T @ U_new) @ (V_bar - V)
-        return Swept(self._look(Y, answer, 3.0 if row_wise else 4.0), U_new, gradient)
+        return Sweep(self._evaluate(Y, answer, 3.0 if row_wise else 4.0), U_new, gradient)
 
-    def _look(
+    def _evaluate(
         self,
         Y: Blocks,
         answer: Answer,
@@ -75,10 +75,10 @@ class FusedOracle(Oracle):
         at: Blocks | None = None,
         gradient: Blocks | None = None,
         value_at: float | None = None,
-    ) -> Look:
+    ) -> Evaluation:
         M, U, V = self.block.M, Y["U"], Y["V"]
         residual, scale = math.sqrt(answer.residual), M.frobenius
-        return Look(
+        return Evaluation(
             Y=Y,
             W=LazyW(M, U, V),
             value=0.5 * answer.residual,

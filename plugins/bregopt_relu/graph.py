@@ -8,15 +8,15 @@ from attrs import evolve, field, frozen
 from bregopt import (
     Array,
     Blocks,
+    Evaluation,
     Kernel,
     KernelPolicy,
-    Look,
     Norms,
     Oracle,
     Smad,
     SmoothPart,
     SmoothRegularizer,
-    Swept,
+    Sweep,
     Update,
 )
 from bregopt_relu.loss import Factorization, constants
@@ -77,26 +77,26 @@ class SharedPolicy(KernelPolicy):
 @final
 @frozen(eq=False)
 class SmoothOracle(Oracle):
-    """The looks of the loss, with S added."""
+    """The evaluations of the loss, with S added."""
 
     smooth: WithSmooth
     oracle: Oracle
 
-    def look(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Look:
-        look = self.oracle.look(Y, at, value_at=value_at)
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
+        evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
         S = self.smooth.S.value(Y["U"])
-        changes: dict[str, Any] = {"value": look.value + S, "scale": look.scale + S}
-        if at is not None and look.gradient is not None:
-            changes["gradient"] = self.smooth.added(look.gradient, at)
-        if at is not None and look.value_at is not None:
-            changes["value_at"] = look.value_at + self.smooth.S.value(at["U"])
-        return evolve(look, **changes)
+        changes: dict[str, Any] = {"value": evaluation.value + S, "scale": evaluation.scale + S}
+        if at is not None and evaluation.gradient is not None:
+            changes["gradient"] = self.smooth.added(evaluation.gradient, at)
+        if at is not None and evaluation.value_at is not None:
+            changes["value_at"] = evaluation.value_at + self.smooth.S.value(at["U"])
+        return evolve(evaluation, **changes)
 
     def working(self) -> AbstractContextManager[Any]:
         return self.oracle.working()
 
-    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Swept:
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         slope = self.smooth.S.gradient(at["U"])
         swept = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
-        S, look = self.smooth.S.value(Y["U"]), swept.look
-        return evolve(swept, look=evolve(look, value=look.value + S, scale=look.scale + S))
+        S, evaluation = self.smooth.S.value(Y["U"]), swept.evaluation
+        return evolve(swept, evaluation=evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S))

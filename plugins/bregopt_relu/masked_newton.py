@@ -63,7 +63,7 @@ class MaskedNewton(Method):
     def start(self, problem: Problem, Y: Blocks) -> State:
         M = _data(problem)
         rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M))
-        return State.seen(oracle_of(problem).look(Y), problem.regularizer.value(Y), inner=rest)
+        return State.at(oracle_of(problem).evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: Problem, state: State) -> State:
         past: Carried = state.inner
@@ -104,7 +104,7 @@ class MaskedNewton(Method):
         """The element of ∂Φ(Y) of least norm, where four numbers spell H."""
         Y = state.Y
         penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
-        gradient = oracle_of(problem).look(Y, at=Y).gradient if None not in penalties.values() else None
+        gradient = oracle_of(problem).evaluate(Y, at=Y).gradient if None not in penalties.values() else None
         if gradient is None:
             return None
         A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}

@@ -8,7 +8,7 @@ import numpy as np
 
 from bregopt import (
     Blocks,
-    Choice,
+    KernelByMode,
     KernelPolicy,
     Problem,
     Regularizer,
@@ -90,7 +90,7 @@ def relu_nmd(
 
 def _policy(kernel: KernelPolicy | str, norm: float) -> KernelPolicy:
     if kernel == "auto":
-        return Choice(lagged=tight(), reduced=fixed(norm))
+        return KernelByMode(lagged=tight(), reduced=fixed(norm))
     if kernel == "fixed":
         return fixed(norm)
     policy: KernelPolicy = make("kernel", kernel)

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Blocks, Extrapolation, Kernel, Move, Outlook, validate
+from bregopt import Blocks, Extrapolation, ExtrapolationContext, Forecast, Kernel, validate
 from bregopt.errors import ParameterError
 from bregopt_rules.extrapolation import inside
 
@@ -37,22 +37,22 @@ class Assumption2(Extrapolation):
                 f"Assumption2 needs epsilon < delta. Got epsilon={self.epsilon}, delta={self.delta} instead."
             )
 
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
-        beta = inside(self.cap, move)
-        if move.steady:
-            return self._largest(move, move.outlook(0.0), beta), memory
+    def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
+        beta = inside(self.cap, context)
+        if context.steady:
+            return self._largest(context, context.forecast(0.0), beta), memory
         while beta > SMALLEST:  # ψ_k depends on W(Ȳ), hence on β
-            allowed = self._largest(move, move.outlook(beta), beta)
+            allowed = self._largest(context, context.forecast(beta), beta)
             if allowed >= beta:
                 return beta, memory
             beta = min(allowed, 0.9 * beta)
         return 0.0, memory
 
-    def _largest(self, move: Move, outlook: Outlook, cap: float) -> float:
-        cost, budget = self._cost(move, outlook), self._budget(move, outlook)
+    def _largest(self, context: ExtrapolationContext, forecast: Forecast, cap: float) -> float:
+        cost, budget = self._cost(context, forecast), self._budget(context, forecast)
         if cost is None:
             return 0.0
-        line = cost.along(move.Y, move.D) if self.shrink is None else None
+        line = cost.along(context.Y, context.D) if self.shrink is None else None
         if line is not None:
             powers = np.arange(len(line))
             terms = ((powers - 1) * line)[2:][::-1].tolist()  # D(Y, Y + βD) = Σ_{i≥2} (i − 1) ψ_i β^i
@@ -65,26 +65,26 @@ class Assumption2(Extrapolation):
         else:
 
             def divergence(beta: float) -> float:
-                return cost.divergence(move.Y, move.Y.plus(beta, move.D))
+                return cost.divergence(context.Y, context.Y.plus(beta, context.D))
 
         if self.shrink is not None:
             return backtracked(divergence, budget, cap, self.shrink)
         return largest(divergence, budget, cap)
 
-    def _cost(self, move: Move, outlook: Outlook) -> Kernel | None:
+    def _cost(self, context: ExtrapolationContext, forecast: Forecast) -> Kernel | None:
         """The kernel whose divergence is the left side."""
-        smad = outlook.smad
+        smad = forecast.smad
         if smad is not None and smad.low is not None and (self.bound == "low" or smad.lower is None):
-            return (1.0 / move.step) * outlook.kernel + smad.low
+            return (1.0 / context.step) * forecast.kernel + smad.low
         if smad is None or smad.lower is None:
             return None
-        return (1.0 / move.step + smad.lower) * outlook.kernel
+        return (1.0 / context.step + smad.lower) * forecast.kernel
 
-    def _budget(self, move: Move, outlook: Outlook) -> float:
+    def _budget(self, context: ExtrapolationContext, forecast: Forecast) -> float:
         if self.test == "corrected":
-            return (self.delta - self.epsilon) / move.step_prev * move.divergence
-        before: Blocks = move.Y - move.D
-        return (self.delta - self.epsilon) / move.step * outlook.kernel.divergence(before, move.Y)
+            return (self.delta - self.epsilon) / context.step_prev * context.divergence
+        before: Blocks = context.Y - context.D
+        return (self.delta - self.epsilon) / context.step * forecast.kernel.divergence(before, context.Y)
 
 
 def largest(rising: Callable[[float], float], budget: float, cap: float) -> float:

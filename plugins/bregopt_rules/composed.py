@@ -4,7 +4,7 @@ from typing import Any, final
 
 from attrs import field, frozen
 
-from bregopt import Extrapolation, Move, make, validate
+from bregopt import Extrapolation, ExtrapolationContext, make, validate
 
 NESTEROV: Any = "nesterov"
 ASSUMPTION2: Any = "assumption2"
@@ -37,9 +37,9 @@ class Least(Extrapolation):
     def begin(self) -> tuple[Any, Any]:
         return self.first.begin(), self.second.begin()
 
-    def choose(self, move: Move, memory: tuple[Any, Any]) -> tuple[float, tuple[Any, Any]]:
-        one, first = self.first.choose(move, memory[0])
-        two, second = self.second.choose(move, memory[1])
+    def choose(self, context: ExtrapolationContext, memory: tuple[Any, Any]) -> tuple[float, tuple[Any, Any]]:
+        one, first = self.first.choose(context, memory[0])
+        two, second = self.second.choose(context, memory[1])
         return min(one, two), (first, second)
 
 
@@ -59,8 +59,8 @@ class ExactGap(Extrapolation):
     def begin(self) -> Any:
         return self.rule.begin()
 
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
-        return self.rule.choose(move, memory)
+    def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
+        return self.rule.choose(context, memory)
 
 
 @final
@@ -91,20 +91,23 @@ class Restart(Extrapolation):
     def begin(self) -> tuple[Any, int]:
         return self.rule.begin(), 0
 
-    def choose(self, move: Move, memory: tuple[Any, int]) -> tuple[float, tuple[Any, int]]:
+    def choose(self, context: ExtrapolationContext, memory: tuple[Any, int]) -> tuple[float, tuple[Any, int]]:
         inner, age = memory
-        beta, after = self.rule.choose(move, inner)
-        if not self._due(move, beta, age):
+        beta, after = self.rule.choose(context, inner)
+        if not self._due(context, beta, age):
             return beta, (after, age + 1)
-        _, after = self.rule.choose(move, self.rule.begin())
+        _, after = self.rule.choose(context, self.rule.begin())
         return 0.0, (after, 0)
 
-    def _due(self, move: Move, beta: float, age: int) -> bool:
+    def _due(self, context: ExtrapolationContext, beta: float, age: int) -> bool:
         if self.when == "objective":
-            return move.rise is not None and move.rise > 0
+            return context.rise is not None and context.rise > 0
         if self.when == "gradient":
-            return move.Y_bar_prev is not None and (move.Y_bar_prev - move.Y).dot(move.D) > 0
+            return context.Y_bar_prev is not None and (context.Y_bar_prev - context.Y).dot(context.D) > 0
         if self.when == "bregman":
-            kernel = move.outlook(beta).kernel
-            return beta > 0 and kernel.divergence(move.Y, move.Y.plus(beta, move.D)) > self.rho * move.divergence
+            kernel = context.forecast(beta).kernel
+            return (
+                beta > 0
+                and kernel.divergence(context.Y, context.Y.plus(beta, context.D)) > self.rho * context.divergence
+            )
         return age + 1 >= self.every

@@ -4,15 +4,15 @@ from typing import Any, ClassVar, final
 
 from attrs import field, frozen
 
-from bregopt import Extrapolation, Move, nesterov, validate
+from bregopt import Extrapolation, ExtrapolationContext, nesterov, validate
 
 WITHIN = 0.99
 """Share of the way to the edge of the kernel's domain that a rule may go."""
 
 
-def inside(beta: float, move: Move) -> float:
+def inside(beta: float, context: ExtrapolationContext) -> float:
     """β, shortened where Ȳ would leave the kernel's domain."""
-    return min(beta, WITHIN * move.longest)
+    return min(beta, WITHIN * context.longest)
 
 
 @final
@@ -24,7 +24,7 @@ class NoExtrapolation(Extrapolation):
     delta = 0.0
     epsilon = 0.0
 
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
+    def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         return 0.0, memory
 
 
@@ -35,8 +35,8 @@ class Constant(Extrapolation):
 
     beta: float = field(default=0.6, validator=validate.number(at_least=0, below=1))
 
-    def choose(self, move: Move, memory: Any) -> tuple[float, Any]:
-        return inside(self.beta, move), memory
+    def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
+        return inside(self.beta, context), memory
 
 
 @final
@@ -47,9 +47,9 @@ class Nesterov(Extrapolation):
     def begin(self) -> float:
         return 1.0
 
-    def choose(self, move: Move, memory: float) -> tuple[float, float]:
+    def choose(self, context: ExtrapolationContext, memory: float) -> tuple[float, float]:
         beta, theta = nesterov(memory)
-        return inside(beta, move), theta
+        return inside(beta, context), theta
 
 
 @final
@@ -62,5 +62,5 @@ class Growing(Extrapolation):
     def begin(self) -> int:
         return 1
 
-    def choose(self, move: Move, memory: int) -> tuple[float, int]:
-        return inside(self.c * (memory - 1) / (memory + 2), move), memory + 1
+    def choose(self, context: ExtrapolationContext, memory: int) -> tuple[float, int]:
+        return inside(self.c * (memory - 1) / (memory + 2), context), memory + 1

@@ -3,13 +3,12 @@
 import pytest
 
 import bregopt as bo
-from bregopt.host.compose import examples
-from bregopt.host.registry import KINDS
+from bregopt.host.compose import examples, kinds
 from bregopt.testing.kinds import checkable
 
 PARTS = [
     pytest.param(part, id=f"{kind}: {label}")
-    for kind in KINDS
+    for kind in (it.name for it in kinds())
     for label, part in examples(kind)
     if checkable(part)
 ]  # fmt: skip

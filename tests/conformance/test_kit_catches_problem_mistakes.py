@@ -61,30 +61,30 @@ class Block(bo.ClosedFormBlock):
     def norms(self, W):
         return self.changed.get("norms", self.inner.norms)(W)
 
-    def ahead(self, norms, Y, Y_prev):
+    def bound_norms(self, norms, Y, Y_prev):
         return self.changed.get("ahead", self.inner.ahead)(norms, Y, Y_prev)
 
 
 @frozen(eq=False)
 class Seen(bo.Oracle):
-    """Looks of another oracle, changed."""
+    """Evaluations of another oracle, changed."""
 
     inner: bo.Oracle
     changed: dict
 
-    def look(self, Y, at=None, *, value_at=False):
-        look = self.inner.look(Y, at, value_at=value_at)
-        return evolve(look, **{name: change(look) for name, change in self.changed.items()})
+    def evaluate(self, Y, at=None, *, value_at=False):
+        evaluation = self.inner.evaluate(Y, at, value_at=value_at)
+        return evolve(evaluation, **{name: change(evaluation) for name, change in self.changed.items()})
 
 
 @frozen(eq=False)
 class Sweeping(bo.Oracle):
-    """Looks of the right oracle, with another sweep."""
+    """Evaluations of the right oracle, with another sweep."""
 
     swept: object
 
-    def look(self, Y, at=None, *, value_at=False):
-        return RIGHT[0].oracle.look(Y, at, value_at=value_at)
+    def evaluate(self, Y, at=None, *, value_at=False):
+        return RIGHT[0].oracle.evaluate(Y, at, value_at=value_at)
 
     def sweep(self, Y, at, update, *, row_wise):
         return self.swept(Y, at, update, row_wise)
@@ -117,7 +117,7 @@ def with_gradient(Y, at, update, row_wise):
 
 def with_value(Y, at, update, row_wise):
     swept = right_sweep(Y, at, update, row_wise)
-    return evolve(swept, look=evolve(swept.look, value=1.001 * swept.look.value))
+    return evolve(swept, evaluation=evolve(swept.evaluation, value=1.001 * swept.evaluation.value))
 
 
 def from_a_steeper_slope(Y, at, update, row_wise):
@@ -215,8 +215,8 @@ def too_small(W):
     return {"spectral": 0.9 * float(np.linalg.norm(np.asarray(W), 2))}
 
 
-def stretched_gradient(look):
-    return look.gradient and look.gradient * 1.001
+def stretched_gradient(evaluation):
+    return evaluation.gradient and evaluation.gradient * 1.001
 
 
 def stale(norms, Y, Y_prev):
@@ -233,10 +233,10 @@ MISTAKES = {
     "argmin off": ("block/optimal", RIGHT, block(argmin=shifted)),
     "norms too small": ("block/bounds", RIGHT, block(norms=too_small)),
     "ahead too small": ("block/bounds", RIGHT, block(ahead=stale)),
-    "value of a look": ("oracle/equals-plain", RIGHT, seen(value=lambda look: 1.001 * look.value)),
-    "gradient of a look": ("oracle/equals-plain", RIGHT, seen(gradient=stretched_gradient)),
-    "norms of a look": ("oracle/equals-plain", RIGHT, seen(norms=lambda look: {**look.norms, "spectral": 0.0})),
-    "metrics of a look": ("oracle/equals-plain", RIGHT, seen(metrics=lambda look: {})),
+    "value of an evaluation": ("oracle/equals-plain", RIGHT, seen(value=lambda evaluation: 1.001 * evaluation.value)),
+    "gradient of an evaluation": ("oracle/equals-plain", RIGHT, seen(gradient=stretched_gradient)),
+    "norms of an evaluation": ("oracle/equals-plain", RIGHT, seen(norms=lambda it: {**it.norms, "spectral": 0.0})),
+    "metrics of an evaluation": ("oracle/equals-plain", RIGHT, seen(metrics=lambda evaluation: {})),
     "gradient of a sweep": ("oracle/sweep", sweeping(right_sweep), sweeping(with_gradient)),
     "value of a sweep": ("oracle/sweep", RIGHT, sweeping(with_value)),
     "first gradient of a sweep": ("oracle/sweep", RIGHT, sweeping(from_a_steeper_slope)),
@@ -244,7 +244,7 @@ MISTAKES = {
     "row missed by a sweep": ("oracle/sweep", RIGHT, sweeping(without_the_last_row)),
     "rows asked for twice by a sweep": ("oracle/sweep", RIGHT, sweeping(twice)),
     "update cut into rows against its will": ("oracle/sweep", RIGHT, sweeping(row_by_row)),
-    "look of a sweep": ("oracle/sweep", seen(), seen(gradient=stretched_gradient)),
+    "evaluation of a sweep": ("oracle/sweep", seen(), seen(gradient=stretched_gradient)),
     "tight kernel times 0.95": ("smad/upper", planted(1.0), planted(0.95)),
     "fixed kernel times 0.95": ("smad/upper", reduced_only(1.0), reduced_only(0.95)),
     "upper times 0.95": ("smad/upper", RIGHT, times(RIGHT, upper=0.95)),

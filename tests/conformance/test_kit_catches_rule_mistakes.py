@@ -22,7 +22,7 @@ class Greedy(ASSUMPTION2):
 class OldStep(ASSUMPTION2):
     """The new step on both sides, where the old one belongs on the right."""
 
-    def _budget(self, move, outlook):
+    def _budget(self, move, forecast):
         return (self.delta - self.epsilon) / move.step * move.divergence
 
 

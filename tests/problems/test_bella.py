@@ -25,7 +25,7 @@ def small(U="l1(0.1)", V="l1(0.1)", rank=4, M=None):
 
 
 def phi(problem, Y):
-    return problem.oracle.look(Y).value + problem.regularizer.value(Y)
+    return problem.oracle.evaluate(Y).value + problem.regularizer.value(Y)
 
 
 # ---- the direction
@@ -70,9 +70,9 @@ def test_the_envelope_lies_between_both_objectives_and_falls_as_the_step_grows(H
         Y_bar = problem.regularizer.prox(
             bo.Blocks(U=rng.standard_normal((40, 4)), V=rng.standard_normal((4, 30))), 1e-12
         )
-        look = problem.oracle.look(Y_bar, at=Y_bar)
-        kernel = problem.kernel.pick(True).at(look.norms)
-        values = [envelope(problem, look, step, kernel) for step in (0.01, 0.1, 0.5, 1.0)]
+        evaluation = problem.oracle.evaluate(Y_bar, at=Y_bar)
+        kernel = problem.kernel.pick(True).at(evaluation.norms)
+        values = [envelope(problem, evaluation, step, kernel) for step in (0.01, 0.1, 0.5, 1.0)]
         for seen in values:  # L = 1: every one of these steps passes the upper test
             assert phi(problem, seen.Y) <= seen.value * (1 + 1e-12)
             assert seen.value <= phi(problem, Y_bar) * (1 + 1e-12)
@@ -83,13 +83,13 @@ def test_the_envelope_lies_between_both_objectives_and_falls_as_the_step_grows(H
 def test_no_other_point_has_a_smaller_model_than_the_envelope():
     problem, rng = small("l1(0.3)", "nonneg"), np.random.default_rng(2)
     Y_bar = bo.Blocks(U=rng.standard_normal((40, 4)), V=rng.random((4, 30)))
-    look = problem.oracle.look(Y_bar, at=Y_bar)
-    kernel = problem.kernel.pick(True).at(look.norms)
-    made = envelope(problem, look, 0.7, kernel)
+    evaluation = problem.oracle.evaluate(Y_bar, at=Y_bar)
+    kernel = problem.kernel.pick(True).at(evaluation.norms)
+    made = envelope(problem, evaluation, 0.7, kernel)
 
     def model(Y):
-        slope = look.gradient.dot(Y - Y_bar)
-        return look.value + slope + problem.regularizer.value(Y) + kernel.divergence(Y, Y_bar) / 0.7
+        slope = evaluation.gradient.dot(Y - Y_bar)
+        return evaluation.value + slope + problem.regularizer.value(Y) + kernel.divergence(Y, Y_bar) / 0.7
 
     assert model(made.Y) == pytest.approx(made.value, rel=1e-12)
     for size in (1e-3, 1e-1, 1.0):
@@ -151,26 +151,26 @@ def test_a_kernel_that_follows_W_is_taken_at_the_gradients_point_and_the_envelop
 def reference_bpg(problem, Y, iterations, target):
     """Bregman proximal gradient on f with the step rule written out: free steps, the test, and the prediction."""
     H, steps, objectives = problem.regularizer, [], []
-    look = problem.oracle.look(Y, at=Y)
-    kernel = problem.kernel.pick(True).at(look.norms)
-    free = step = 0.95 / problem.smooth.constants(kernel, look.norms, True).upper
+    evaluation = problem.oracle.evaluate(Y, at=Y)
+    kernel = problem.kernel.pick(True).at(evaluation.norms)
+    free = step = 0.95 / problem.smooth.constants(kernel, evaluation.norms, True).upper
     for _ in range(iterations):
         while True:
-            P = step * look.gradient - kernel.gradient(Y)
+            P = step * evaluation.gradient - kernel.gradient(Y)
             Z = problem.prox(P, step, kernel)
             D = kernel.divergence(Z, Y)
             if step <= free:
                 wanted = 2 * step
                 break
-            D_f = problem.oracle.look(Z).value - look.value - look.gradient.dot(Z - Y)
+            D_f = problem.oracle.evaluate(Z).value - evaluation.value - evaluation.gradient.dot(Z - Y)
             if step * D_f <= 0.95 * D:
                 wanted = target * D / D_f if D_f > 0 else math.inf
                 break
             step = max(step * min(max(0.9 * 0.95 * D / (step * D_f), 1 / 16), 0.5), min(free, step / 2))
         steps.append(step)
         Y = Z
-        look = problem.oracle.look(Y, at=Y)
-        objectives.append(look.value + H.value(Y))
+        evaluation = problem.oracle.evaluate(Y, at=Y)
+        objectives.append(evaluation.value + H.value(Y))
         step = min(max(wanted, step), 2 * step)
     return Y, steps, objectives
 
@@ -194,11 +194,19 @@ class Cliff(bo.Oracle):
     inner: bo.Oracle
     known: set
 
-    def look(self, Y, at=None, *, value_at=False):
-        look = self.inner.look(Y, at, value_at=value_at)
+    def evaluate(self, Y, at=None, *, value_at=False):
+        evaluation = self.inner.evaluate(Y, at, value_at=value_at)
         if at is None or Y.flat.tobytes() in self.known:
-            return look
-        return bo.Look(Y, look.W, math.inf, at, look.gradient * math.nan, norms=look.norms, products=look.products)
+            return evaluation
+        return bo.Evaluation(
+            Y,
+            evaluation.W,
+            math.inf,
+            at,
+            evaluation.gradient * math.nan,
+            norms=evaluation.norms,
+            products=evaluation.products,
+        )
 
 
 def test_a_trial_point_that_is_not_finite_is_refused_and_the_proximal_point_taken():
@@ -404,7 +412,7 @@ def test_the_subgradient_is_one():
     for _ in range(30):
         state = next(run)
     A = run.subgradient(state).A
-    slope = problem.oracle.look(state.Y, at=state.Y).gradient
+    slope = problem.oracle.evaluate(state.Y, at=state.Y).gradient
     np.testing.assert_allclose((A - slope).V, 0.3 * state.Y.V, rtol=1e-6, atol=1e-6)
     xi, U = (A - slope).U / 0.1, state.Y.U
     np.testing.assert_allclose(xi[U != 0], np.sign(U)[U != 0], rtol=1e-6)
@@ -424,11 +432,11 @@ def test_a_test_that_failed_is_never_accepted_where_the_curvature_is_unknown(mon
 
     problem = bo.compose("relu-nmd", np.maximum(0, np.random.default_rng(0).standard_normal((8, 6))), rank=2)
     Y = problem.first_point(None, np.random.default_rng(0))
-    seen, made = [], step.reached(problem, problem.oracle.look(Y, at=Y), 64.0)
+    seen, made = [], step.reached(problem, problem.oracle.evaluate(Y, at=Y), 64.0)
 
-    def silent(made, look):
+    def silent(made, evaluation):
         seen.append(made.step)
-        return step.Step(made, look, holds=made.step <= 16.0, curvature=None)
+        return step.Step(made, evaluation, holds=made.step <= 16.0, curvature=None)
 
     monkeypatch.setattr(step, "_test", silent)
     assert step.tested(problem, made).holds

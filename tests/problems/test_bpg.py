@@ -33,7 +33,7 @@ def reference(M, problem, kernel):
 def constant_step(dense, x, iterations):
     values = [dense.phi(x)]
     for _ in range(iterations):
-        _, slope, b = dense.look(x)
+        _, slope, b = dense.evaluate(x)
         x = dense.step(x, slope, b, 1 / 1.1)
         values.append(dense.phi(x))
     return x, values
@@ -42,7 +42,7 @@ def constant_step(dense, x, iterations):
 def backtracked(dense, x, iterations):
     L, values, tries = 0.01, [dense.phi(x)], 0
     for _ in range(iterations):
-        seen = dense.look(x)
+        seen = dense.evaluate(x)
         while True:
             new, tries = dense.step(x, seen[1], seen[2], 1 / L), tries + 1
             if dense.excess(new, x, seen, L, seen[2]) <= 1e-12 * (seen[0] + dense.f(new)):

@@ -24,7 +24,7 @@ class Seen:
 
     def __init__(self, dense, y, step):
         self.y, self.step = y, step
-        self.value, self.slope, b = dense.look(y)
+        self.value, self.slope, b = dense.evaluate(y)
         while True:
             self.x = dense.step(y, self.slope, b, self.step)
             self.D = dense.D(self.x, y, b)
@@ -102,7 +102,7 @@ def certified(dense, x, iterations, delta=0.999, epsilon=0.001):
             beta = nesterov
             while True:
                 y = x + beta * (x - old)
-                value, slope, _ = dense.look(y)
+                value, slope, _ = dense.evaluate(y)
                 cost = dense.D(x, y, b) / step + value + slope @ (x - y) - dense.f(x)
                 budget = (delta - epsilon) * D_old / step_old
                 if beta == 0 or cost <= budget:

@@ -29,7 +29,7 @@ def compose(M, kernel="auto", scale=1.0):
 def reference(dense, x, iterations, restart, first=0.01):
     """CoCaIn with one kernel, every test as it is printed; f and D are never reused."""
     b, old, tau, tau_old, lower = dense.b, x, 1 / first, 1.0, 0.01
-    rows, looks = [], 0
+    rows, evaluations = [], 0
 
     def beta_of(tau, lower):
         budget = (DELTA - EPSILON) / tau_old * dense.D(old, x, b)
@@ -42,11 +42,11 @@ def reference(dense, x, iterations, restart, first=0.01):
         return CAP if spent(CAP) <= 0 else brentq(spent, 0, CAP, xtol=1e-300, rtol=1e-15)
 
     def point(tau, lower):
-        nonlocal looks
+        nonlocal evaluations
         while True:
             beta = beta_of(tau, lower)
             y = x + beta * (x - old)
-            seen, looks = dense.look(y), looks + 1
+            seen, evaluations = dense.evaluate(y), evaluations + 1
             gap = seen[0] + seen[1] @ (x - y) - dense.f(x)
             if not beta or gap <= lower * dense.D(x, y, b) + 1e-12 * (seen[0] + dense.f(x)):
                 return beta, y, seen, lower
@@ -66,7 +66,7 @@ def reference(dense, x, iterations, restart, first=0.01):
                 break
         old, x, tau_old = x, new, tau
         rows.append((dense.phi(x), beta, tau, lower))
-    return x, np.array(rows), looks
+    return x, np.array(rows), evaluations
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -75,13 +75,13 @@ def test_forty_iterations_agree_with_the_dense_reference(M, size, restart):
     problem = compose(M)
     start = next(bo.iterate(problem, method="bpg", seed=3)).Y * size
     dense = Dense(M, RANK, ETA, 1.0, problem.block.reduced_norm)
-    x, rows, looks = reference(dense, start.flat, 40, restart)
+    x, rows, evaluations = reference(dense, start.flat, 40, restart)
     run = bo.iterate(problem, method=f"cocain(restart={restart})", start=start)
     states = [next(run) for _ in range(41)][1:]
     seen = np.array([(s.objective, s.beta, s.step, s.inner.point.lower) for s in states])
     np.testing.assert_allclose(seen, rows, rtol=1e-7)
     np.testing.assert_allclose(states[-1].Y.flat, x, rtol=0, atol=1e-8 * np.abs(x).max())
-    assert states[-1].counts.gradients == looks
+    assert states[-1].counts.gradients == evaluations
     if size < 1:  # from near the saddle at zero the lower test fails at first
         assert rows[:, 3].max() > 0.4
 
@@ -92,7 +92,9 @@ def test_without_inertia_it_is_bpg_with_backtracking(M):
     np.testing.assert_allclose(one.Y.flat, two.Y.flat, rtol=0, atol=1e-12 * np.abs(two.Y.flat).max())
     np.testing.assert_allclose(one.history["step"], two.history["step"], rtol=1e-12)
     np.testing.assert_allclose(one.history["lyapunov"], two.history["lyapunov"], rtol=1e-12)
-    assert one.history["products"][-1] == two.history["products"][-1] - 3  # its last look at a gradient comes later
+    assert (
+        one.history["products"][-1] == two.history["products"][-1] - 3
+    )  # its last evaluation of a gradient comes later
     assert one.certificate.lyapunov == two.certificate.lyapunov
 
 
@@ -129,8 +131,8 @@ def test_an_iteration_costs_four_products_and_one_or_three_for_every_failed_test
     counts, products = result.counts, result.history["products"]
     shorter = round(np.log(100 / result.history["step"][-1]) / np.log(1.1))
     again = counts.gradients - 1 - 50  # those of the start, which the first step takes over, and of the certificate
-    assert products[-1] + 3 == counts.products == 3 * counts.gradients + (counts.looks - counts.gradients)
-    assert counts.proxes == counts.looks - counts.gradients == 50 + shorter + again
+    assert products[-1] + 3 == counts.products == 3 * counts.gradients + (counts.evaluations - counts.gradients)
+    assert counts.proxes == counts.evaluations - counts.gradients == 50 + shorter + again
 
 
 def test_the_authors_restart_of_the_lower_constant_costs_more_products(M):

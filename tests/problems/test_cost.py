@@ -51,7 +51,7 @@ def test_the_subgradient_at_the_end_is_counted_where_it_needs_a_pass():
 
 def test_W_at_the_extrapolated_point_costs_four_products():
     result = bo.solve(problem(), method="aapb(0.6, step=1, w=Ybar)", max_iterations=10)
-    # the start and the first step need no look of their own: the first extrapolation is zero
+    # the start and the first step need no evaluation of their own: the first extrapolation is zero
     assert result.history["products"][-1] == 3 + 4 * 10
 
 
@@ -61,11 +61,11 @@ def test_the_stationarity_rule_pays_for_its_looks():
     tolerance = float(residual[30])
     checked = bo.solve(problem(), method=PAPER, stop=f"stationarity({tolerance})", max_iterations=60)
     first = int(np.argmax(residual <= tolerance))
-    looks = len(range(first, checked.iterations + 1, 20)) - (checked.status is bo.Status.STATIONARY)
-    assert checked.history["products"][-1] == 3 * (checked.iterations + 1) + 3 * looks
+    evaluations = len(range(first, checked.iterations + 1, 20)) - (checked.status is bo.Status.STATIONARY)
+    assert checked.history["products"][-1] == 3 * (checked.iterations + 1) + 3 * evaluations
 
 
 def test_every_look_is_counted_by_kind():
     counts = bo.solve(problem(), method="aapb(step=monotone(1))", max_iterations=10).counts
-    assert counts.looks == 1 + 2 * 10 + 1
+    assert counts.evaluations == 1 + 2 * 10 + 1
     assert counts.gradients == 1 + 10 + 1

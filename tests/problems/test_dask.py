@@ -77,7 +77,7 @@ def test_the_iterates_are_those_of_a_matrix_held_here(form):
 def test_a_look_is_that_of_a_matrix_held_here(pair, where):
     Y, other = points()
     at = {"nowhere": None, "same": Y, "other": other}[where]
-    one, two = (problem.oracle.look(Y, at, value_at=at is not None) for problem in pair)
+    one, two = (problem.oracle.evaluate(Y, at, value_at=at is not None) for problem in pair)
     assert two.value == pytest.approx(one.value, rel=1e-13)
     assert two.value_at == (None if at is None else pytest.approx(one.value_at, rel=1e-12))
     assert two.norms == pytest.approx(dict(one.norms), rel=1e-12)
@@ -97,8 +97,8 @@ def test_a_sweep_gives_what_it_gives_here_for_one_product_more(pair, extrapolate
     )
     np.testing.assert_allclose(two.first, one.first, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(two.gradient, one.gradient, rtol=1e-10, atol=1e-11)
-    assert two.look.value == pytest.approx(one.look.value, rel=1e-13)
-    assert (one.look.products, two.look.products) == (3.0, 4.0)
+    assert two.evaluation.value == pytest.approx(one.evaluation.value, rel=1e-13)
+    assert (one.evaluation.products, two.evaluation.products) == (3.0, 4.0)
 
 
 def test_rows_of_W_are_fetched_across_blocks(pair):
@@ -140,7 +140,7 @@ def test_single_precision_is_kept():
     here, there = (bo.compose("relu-nmd", data, rank=4) for data in (single, da.from_array(single, chunks=(31, 37))))
     assert there.block.M.dtype == here.block.M.dtype == np.float32
     Y, other = points()
-    one, two = (problem.oracle.look(Y, other) for problem in (here, there))
+    one, two = (problem.oracle.evaluate(Y, other) for problem in (here, there))
     assert two.rounding == one.rounding
     np.testing.assert_allclose(two.gradient.flat, one.gradient.flat, rtol=1e-3, atol=1e-4)
 
@@ -204,9 +204,9 @@ def test_a_dask_array_without_a_client_is_refused():
 def test_a_client_that_was_closed_is_named():
     with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"):
         problem = bo.compose("relu-nmd", CHUNKS["scipy CSR"], rank=4)
-        assert problem.oracle.look(points()[0]).value > 0
+        assert problem.oracle.evaluate(points()[0]).value > 0
     with pytest.raises(bo.errors.DataError, match="client was closed"):
-        problem.oracle.look(points()[0])
+        problem.oracle.evaluate(points()[0])
 
 
 class Running:

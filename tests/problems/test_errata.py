@@ -315,8 +315,10 @@ def test_e9_the_kernel_changes_at_every_iteration():
 def largest_beta(kernel, Y_prev, Y):
     """By the library's rule, with δ − ε → 1 and λL = 1."""
     rule = bo.make("extrapolation", "assumption2(cap=0.999, delta=0.999999999, epsilon=1e-10)")
-    outlook = bo.Outlook(kernel, bo.Smad(upper=1.0, lower=1.0))
-    move = bo.Move(1, Y, Y - Y_prev, 1.0, 1.0, kernel, kernel.divergence(Y_prev, Y), np.inf, lambda beta: outlook, True)
+    forecast = bo.Forecast(kernel, bo.Smad(upper=1.0, lower=1.0))
+    move = bo.ExtrapolationContext(
+        1, Y, Y - Y_prev, 1.0, 1.0, kernel, kernel.divergence(Y_prev, Y), np.inf, lambda beta: forecast, True
+    )
     return rule.choose(move, None)[0]
 
 
@@ -405,6 +407,6 @@ def test_e14_ppalm_is_ahead_of_aapb_after_as_many_iterations():
     start = bo.solve(problem, max_iterations=0).Y
     aapb = bo.solve(problem, method="aapb(beta=0.6, step=1)", start=start, max_iterations=250)
     rival = ppalm(M, start.U, start.V, 0.01, 0.015, 250)
-    look = problem.oracle.look(rival)
-    assert_the_page_says("E14", aapb.metrics["relative_error"], look.metrics["relative_error"])
-    assert look.value + problem.regularizer.value(rival) < 0.1 * aapb.objective
+    evaluation = problem.oracle.evaluate(rival)
+    assert_the_page_says("E14", aapb.metrics["relative_error"], evaluation.metrics["relative_error"])
+    assert evaluation.value + problem.regularizer.value(rival) < 0.1 * aapb.objective

@@ -50,7 +50,7 @@ def test_the_fused_look_with_a_graph_equals_the_plain_one():
     rng = np.random.default_rng(1)
     Y, at = (bo.Blocks(U=rng.standard_normal((18, 3)), V=rng.standard_normal((3, 12))) for _ in range(2))
     for point in (Y, at):
-        one, two = it.oracle.look(Y, point, value_at=True), plain.look(Y, point, value_at=True)
+        one, two = it.oracle.evaluate(Y, point, value_at=True), plain.evaluate(Y, point, value_at=True)
         assert one.value == pytest.approx(two.value, rel=1e-12)
         assert one.value_at == pytest.approx(two.value_at, rel=1e-12)
         np.testing.assert_allclose(one.gradient.flat, two.gradient.flat, rtol=1e-10, atol=1e-10)

@@ -86,11 +86,11 @@ def test_the_objective_never_rises_and_is_exact(spec, scale, form):
     result = bo.solve(problem, method="masked-newton", max_iterations=25)
     assert result.certificate.monotone
     assert result.history["objective"][-1] < 0.5 * result.history["objective"][0]
-    look = problem.oracle.look(result.Y)
+    evaluation = problem.oracle.evaluate(result.Y)
     tolerance = {"rel": 1e-9} if form != "float32" else {"rel": 1e-3, "abs": 1e-9 * result.history["objective"][0]}
-    assert result.objective == pytest.approx(look.value + problem.regularizer.value(result.Y), **tolerance)
+    assert result.objective == pytest.approx(evaluation.value + problem.regularizer.value(result.Y), **tolerance)
     if form != "float32":
-        assert dict(result.metrics) == pytest.approx(dict(look.metrics), rel=1e-6)
+        assert dict(result.metrics) == pytest.approx(dict(evaluation.metrics), rel=1e-6)
 
 
 @pytest.mark.parametrize("spec", [*OTHERS, "l1-minus-ridge(0.3, 0.05)", "with-nonneg(huber(0.2))"])
@@ -195,7 +195,7 @@ def test_products_are_four_and_those_over_the_active_entries():
     assert each[-1] == pytest.approx(4 + 2 * active * (1 + (r + 1) / 2), rel=1e-3)
     assert (each[result.history["beta"][1:] > 0] <= 5 + 2 * r).all()
     assert result.counts.products == result.history["products"][-1] + 3, "the subgradient at the end"
-    assert result.counts.looks == 2
+    assert result.counts.evaluations == 2
 
 
 def test_a_step_taken_again_is_paid_for():

@@ -262,7 +262,7 @@ def test_a_sparse_matrix_is_never_made_dense(method):
 def test_the_gradient_at_the_end_is_the_subgradient(M, method):
     problem = bo.compose("relu-nmd", M, rank=RANK)
     result = bo.solve(problem, method=method, max_iterations=5)
-    gradient = problem.oracle.look(result.Y, at=result.Y).gradient
+    gradient = problem.oracle.evaluate(result.Y, at=result.Y).gradient
     assert result.certificate.subgradient == pytest.approx(gradient.norm(), rel=1e-12)
     assert result.counts.products == result.history["products"][-1] + 3
 

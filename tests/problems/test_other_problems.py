@@ -25,7 +25,7 @@ class Completion(bo.ClosedFormBlock):
     def norms(self, W):
         return {"frobenius": float(np.linalg.norm(W))}
 
-    def ahead(self, norms, Y, Y_prev):
+    def bound_norms(self, norms, Y, Y_prev):
         return {"frobenius": norms["frobenius"] + float(np.linalg.norm(Y.U @ Y.V - Y_prev.U @ Y_prev.V))}
 
 

@@ -173,7 +173,7 @@ def test_k_iterations_cost_three_times_k_plus_one_products_where_H_goes_by_rows_
     np.testing.assert_array_equal(result.history["products"], products * np.arange(1, 19))
     for column in ("objective", "relative_error", "lyapunov"):
         assert np.isfinite(result.history[column]).all()
-    assert result.counts.products == result.history["products"][-1] + 3, "a subgradient costs a look"
+    assert result.counts.products == result.history["products"][-1] + 3, "a subgradient costs an evaluation"
 
 
 EQUAL = [

@@ -100,12 +100,12 @@ def test_columns_in_blocks_give_the_same_as_whole_rows(form, M, monkeypatch):
     Y = problem.first_point(None, np.random.default_rng(1))
     at = bo.Blocks(U=1.1 * Y.U, V=Y.V + 0.01)
     assert grid(SHAPE[1], RANK, kept=False).width == SHAPE[1]
-    whole = [problem.oracle.look(Y), problem.oracle.look(Y, at=at, value_at=True)]
+    whole = [problem.oracle.evaluate(Y), problem.oracle.evaluate(Y, at=at, value_at=True)]
     monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
     assert grid(SHAPE[1], RANK, kept=False) == Grid(height=40, width=100)
     for compiled in ("0", "1"):
         monkeypatch.setenv("BREGOPT_COMPILE", compiled)
-        cut = [problem.oracle.look(Y), problem.oracle.look(Y, at=at, value_at=True)]
+        cut = [problem.oracle.evaluate(Y), problem.oracle.evaluate(Y, at=at, value_at=True)]
         for one, two in zip(whole, cut, strict=True):
             assert one.value == pytest.approx(two.value, rel=1e-13)
             assert one.metrics == pytest.approx(two.metrics, rel=1e-12)
@@ -126,7 +126,7 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
     S = np.where(M > 0, X - M, np.maximum(0, X))
     for limit in (few, lambda rank, itemsize: 0.0, lambda rank, itemsize: 2.0):  # by the share, whole, over non-zeros
         monkeypatch.setattr(bregopt_relu.passes, "few", limit)
-        one = problem.oracle.look(Y, at=Y)
+        one = problem.oracle.evaluate(Y, at=Y)
         np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
         np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
         assert one.value == pytest.approx(0.5 * np.sum(S**2), rel=1e-12)
@@ -151,15 +151,15 @@ def test_the_same_number_of_threads_gives_the_same_bits(form, threads, M, tmp_pa
 
 
 def test_another_number_of_threads_changes_the_last_digits_only(M):
-    looks = []
+    evaluations = []
     for threads in (1, 2, 3, 7):
         problem = compose(M, threads=threads)
         Y = problem.first_point(None, np.random.default_rng(1))
-        looks.append(problem.oracle.look(Y, at=Y))
-    for look in looks[1:]:
-        assert look.value == pytest.approx(looks[0].value, rel=1e-12)
-        size = np.abs(looks[0].gradient.flat).max()
-        np.testing.assert_allclose(look.gradient.flat, looks[0].gradient.flat, rtol=0, atol=1e-12 * size)
+        evaluations.append(problem.oracle.evaluate(Y, at=Y))
+    for evaluation in evaluations[1:]:
+        assert evaluation.value == pytest.approx(evaluations[0].value, rel=1e-12)
+        size = np.abs(evaluations[0].gradient.flat).max()
+        np.testing.assert_allclose(evaluation.gradient.flat, evaluations[0].gradient.flat, rtol=0, atol=1e-12 * size)
 
 
 @pytest.mark.parametrize("lags", [False, True])
@@ -169,11 +169,11 @@ def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch
     monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)  # several tiles
     problem = compose(FORMS[form](M.astype(dtype), None), threads=2)
     Y, other = (problem.first_point(None, np.random.default_rng(seed)) for seed in (1, 2))
-    looks = []
+    evaluations = []
     for compiled in ("1", "0"):
         monkeypatch.setenv("BREGOPT_COMPILE", compiled)
-        looks.append(problem.oracle.look(Y, at=other if lags else Y, value_at=True))
-    one, two = looks
+        evaluations.append(problem.oracle.evaluate(Y, at=other if lags else Y, value_at=True))
+    one, two = evaluations
     rtol = 1e-12 if dtype is np.float64 else 1e-5
     for name in ("value", "value_at", "norms", "metrics"):
         assert getattr(one, name) == pytest.approx(getattr(two, name), rel=rtol), name
@@ -185,17 +185,17 @@ def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch
 def test_a_walk_is_compiled_once_whoever_owns_its_arrays(form, M, monkeypatch):
     monkeypatch.setenv("BREGOPT_COMPILE", "1")
     walk = getattr(bregopt_relu.compiled.loops(), {"dense": "dense", "CSR": "sparse"}[form])
-    looks = []
+    evaluations = []
     for writeable in (True, False):
         own = M.copy()
         own.flags.writeable = writeable
         problem = compose(FORMS[form](own, None))
         Y = problem.first_point(None, np.random.default_rng(1))
-        problem.oracle.look(Y)
-        problem.oracle.look(Y, at=Y)
-        problem.oracle.look(Y, at=bo.Blocks(U=1.1 * Y.U, V=Y.V), value_at=True)
-        looks.append(problem.oracle.sweep(Y, Y, lambda rows, gradient, Y=Y: Y.U[rows], row_wise=True))
-    np.testing.assert_array_equal(looks[0].gradient, looks[1].gradient)
+        problem.oracle.evaluate(Y)
+        problem.oracle.evaluate(Y, at=Y)
+        problem.oracle.evaluate(Y, at=bo.Blocks(U=1.1 * Y.U, V=Y.V), value_at=True)
+        evaluations.append(problem.oracle.sweep(Y, Y, lambda rows, gradient, Y=Y: Y.U[rows], row_wise=True))
+    np.testing.assert_array_equal(evaluations[0].gradient, evaluations[1].gradient)
     assert len([it for it in walk.signatures if "float32" not in str(it)]) == 1
 
 
@@ -217,7 +217,7 @@ def test_a_matrix_in_storage_is_read_by_rows_and_never_as_a_whole(M):
     source = Rows(M)
     problem = compose(source, threads=2)
     source.read.clear()
-    problem.oracle.look(problem.first_point(None, np.random.default_rng(0)))
+    problem.oracle.evaluate(problem.first_point(None, np.random.default_rng(0)))
     covered = sorted((rows.start, rows.stop) for rows in source.read)
     assert [covered[0][0], covered[-1][1]] == [0, SHAPE[0]]
     assert all(one[1] == two[0] for one, two in itertools.pairwise(covered))
@@ -299,7 +299,7 @@ def test_an_error_in_one_thread_reaches_the_caller(M):
     problem = compose(source, threads=2)
     source.fades = True
     with pytest.raises(DataError, match="gone"):
-        problem.oracle.look(problem.first_point(None, np.random.default_rng(0)))
+        problem.oracle.evaluate(problem.first_point(None, np.random.default_rng(0)))
 
 
 def test_a_small_matrix_does_not_load_the_compiler_and_a_large_one_does():

@@ -113,13 +113,13 @@ def test_the_obvious_code_and_the_pass_give_the_same_figures(density):
     case = drawn(Size(40, 30, 3, density), "float64")
     problem = bo.compose("relu-nmd", case.M, rank=3)
     Y = next(bo.iterate(problem)).Y
-    look = problem.oracle.look(Y, at=Y)
+    evaluation = problem.oracle.evaluate(Y, at=Y)
     dense = case.M if density is None else case.M.toarray()
     value, left, right, error = obvious(dense, Y.U, Y.V)()
-    assert value == pytest.approx(look.value)
-    assert error == pytest.approx(look.metrics["relative_error"])
-    np.testing.assert_allclose(left, look.gradient.U, atol=1e-12)
-    np.testing.assert_allclose(right, look.gradient.V, atol=1e-12)
+    assert value == pytest.approx(evaluation.value)
+    assert error == pytest.approx(evaluation.metrics["relative_error"])
+    np.testing.assert_allclose(left, evaluation.gradient.U, atol=1e-12)
+    np.testing.assert_allclose(right, evaluation.gradient.V, atol=1e-12)
 
 
 @pytest.mark.parametrize("height", [7, 40, 100])

@@ -117,9 +117,9 @@ def test_relu_nmd_knows_the_constants_of_the_balanced_kernel():
     from bregopt_kernels.rescaled import Rescaled
 
     fixed = bo.compose("relu-nmd", matrix(), rank=3, kernel="fixed")
-    look = fixed.oracle.look(bo.solve(fixed, max_iterations=3).Y)
-    plain = fixed.smooth.smad(base, look.norms, True)
-    stretched = fixed.smooth.smad(Rescaled(base, {"U": 2.0, "V": 0.5}), look.norms, True)
+    evaluation = fixed.oracle.evaluate(bo.solve(fixed, max_iterations=3).Y)
+    plain = fixed.smooth.smad(base, evaluation.norms, True)
+    stretched = fixed.smooth.smad(Rescaled(base, {"U": 2.0, "V": 0.5}), evaluation.norms, True)
     assert (stretched.upper, stretched.lower) == (plain.upper, plain.lower)
     assert problem.kernel.sample() is problem.kernel
 

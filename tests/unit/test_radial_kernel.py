@@ -24,7 +24,7 @@ def kernels():
         "blocks": psi1 + 0.1 * psi2 + rows,
         "rows": Radial(a=1.0, b=0.3, c={"U": np.arange(4.0)[:, None]}),
         "entries": Radial(a=1.0, b=0.3, c={"V": np.arange(6.0).reshape(2, 3)}),
-        "generic sum": bo.parts.kernel.Sum(((3.0, psi1), (2.0, psi2))),
+        "generic sum": bo.parts.kernel.KernelSum(((3.0, psi1), (2.0, psi2))),
     }
 
 
@@ -75,7 +75,7 @@ def _exact_divergence(kernel, Y, Z):
             return 3.0, 2.0, {}
         return kernel.a, kernel.b, kernel.c
 
-    a, b, shares = parts("generic sum" if isinstance(kernel, bo.parts.kernel.Sum) else "")
+    a, b, shares = parts("generic sum" if isinstance(kernel, bo.parts.kernel.KernelSum) else "")
     c = np.concatenate([np.broadcast_to(shares.get(n, 0.0), Y[n].shape).ravel() for n in Y.names])
     y, z = ([mpmath.mpf(float(x)) for x in B.flat] for B in (Y, Z))
 

@@ -138,11 +138,11 @@ def test_shares_within_a_block_are_refused_for_other_regularizers():
 
 
 def test_a_pair_that_no_plugin_covers_is_refused_by_name():
-    strange = bo.parts.kernel.Sum(((1.0, bo.make("kernel", "psi1")),))
+    strange = bo.parts.kernel.KernelSum(((1.0, bo.make("kernel", "psi1")),))
     with pytest.raises(IncompatibleError, match="bregopt_resolve_prox") as caught:
         bo.bregman_prox(strange, "l1(0.1)")
     assert "L1" in str(caught.value)
-    assert "Sum" in str(caught.value)
+    assert "KernelSum" in str(caught.value)
 
 
 def test_everything_thresholded_away_is_zero():

@@ -45,20 +45,20 @@ def test_the_fused_look_equals_the_plain_one(form, where):
     _, problem, Y = case(form=form)
     at = Y if where == "same" else case(2)[2]
     plain = bo.PlainOracle(problem.smooth, problem.block, problem.metrics)
-    one, two = problem.oracle.look(Y, at, value_at=True), plain.look(Y, at, value_at=True)
+    one, two = problem.oracle.evaluate(Y, at, value_at=True), plain.evaluate(Y, at, value_at=True)
     assert one.value == pytest.approx(two.value, rel=1e-13)
     assert one.value_at == pytest.approx(two.value_at, rel=1e-12)
     assert one.norms == pytest.approx(dict(two.norms), rel=1e-12)
     assert one.metrics == pytest.approx(dict(two.metrics), rel=1e-12)
     np.testing.assert_allclose(one.gradient.flat, two.gradient.flat, rtol=1e-11, atol=1e-12)
-    assert problem.oracle.look(Y).value == one.value
+    assert problem.oracle.evaluate(Y).value == one.value
 
 
 def test_the_metrics_are_what_they_are_called():
     M, problem, Y = case()
     X = Y.U @ Y.V
     W = np.where(M > 0, M, np.minimum(0, X))
-    metrics = problem.oracle.look(Y).metrics
+    metrics = problem.oracle.evaluate(Y).metrics
     assert metrics["relative_error"] == pytest.approx(np.linalg.norm(M - np.maximum(0, X)) / np.linalg.norm(M))
     assert metrics["model_residual"] == pytest.approx(np.linalg.norm(W - X) / np.linalg.norm(M))
 
@@ -72,7 +72,7 @@ def test_the_norms_bound_W_now_and_ahead():
         now = block.norms(block.argmin(problem.smooth, Y))
         assert now["frobenius"] == pytest.approx(np.linalg.norm(dense[0]))
         assert now["spectral"] >= np.linalg.norm(dense[0], 2) * (1 - 1e-12)
-        ahead, then = block.ahead(now, Z, Y), block.norms(block.argmin(problem.smooth, Z))
+        ahead, then = block.bound_norms(now, Z, Y), block.norms(block.argmin(problem.smooth, Z))
         for name in ("frobenius", "spectral"):
             assert ahead[name] >= then[name] * (1 - 1e-12)
         assert now["reduced"] >= np.linalg.norm(block.M.array(), 2)
@@ -83,7 +83,7 @@ def test_the_spectral_bound_is_exact_where_the_model_fits():
     rng = np.random.default_rng(0)
     U, V = rng.standard_normal((20, 3)), rng.standard_normal((3, 15))
     problem = bo.compose("relu-nmd", np.maximum(0, U @ V), rank=3)
-    norms = problem.oracle.look(bo.Blocks(U=U, V=V)).norms
+    norms = problem.oracle.evaluate(bo.Blocks(U=U, V=V)).norms
     assert norms["spectral"] == pytest.approx(np.linalg.norm(U @ V, 2), rel=1e-10)
 
 
@@ -98,19 +98,19 @@ def test_the_constants_of_smooth_adaptability_hold_on_random_pairs(reduced):
     for seed in range(60):
         _, problem, Z = case(seed, m=4, n=3, r=2)
         Y = Z.plus(10.0 ** (seed % 4 - 2), case(seed + 500, m=4, n=3, r=2)[2])
-        look = problem.oracle.look(Z)
+        evaluation = problem.oracle.evaluate(Z)
 
         def reduced_f(point, problem=problem):
-            seen = problem.oracle.look(point, at=point)
+            seen = problem.oracle.evaluate(point, at=point)
             return seen.value, seen.gradient
 
-        def with_W(point, problem=problem, W=look.W):
+        def with_W(point, problem=problem, W=evaluation.W):
             return problem.smooth.value_and_gradient(point, W)
 
         D_F = divergence_of(reduced_f if reduced else with_W, Y, Z)
         for kernel in kernels:
-            smad = problem.smooth.smad(kernel, look.norms, reduced)
-            D, slack = kernel.divergence(Y, Z), 1e-9 * abs(look.value)
+            smad = problem.smooth.smad(kernel, evaluation.norms, reduced)
+            D, slack = kernel.divergence(Y, Z), 1e-9 * abs(evaluation.value)
             assert smad.upper * D + slack >= D_F
             assert smad.lower * D + slack >= -D_F
             assert smad.low.divergence(Y, Z) + slack >= -D_F

@@ -51,10 +51,10 @@ def move(seed, kernel, scale=1.0, **changes):
         "kernel_prev": kernel,
         "divergence": kernel.divergence(Y_prev, Y),
         "longest": np.inf,
-        "outlook": lambda beta: bo.Outlook(kernel, bo.Smad(1.0, 0.8)),
+        "forecast": lambda beta: bo.Forecast(kernel, bo.Smad(1.0, 0.8)),
         "steady": True,
     }
-    return bo.Move(**(values | changes))
+    return bo.ExtrapolationContext(**(values | changes))
 
 
 def psi():
@@ -101,7 +101,7 @@ def test_the_literal_test_of_the_paper_uses_one_kernel_and_one_step():
 
 def test_the_lower_kernel_allows_a_larger_beta():
     low = 0.5 * bo.make("kernel", "psi1") + 0.1 * bo.make("kernel", "psi2")
-    case = move(2, psi(), outlook=lambda beta: bo.Outlook(psi(), bo.Smad(1.0, 1.0, low)))
+    case = move(2, psi(), forecast=lambda beta: bo.Forecast(psi(), bo.Smad(1.0, 1.0, low)))
     by_kernel, _ = bo.make("extrapolation", "assumption2").choose(case, None)
     by_low, _ = bo.make("extrapolation", "assumption2(bound=low)").choose(case, None)
     assert by_low > by_kernel
@@ -110,18 +110,18 @@ def test_the_lower_kernel_allows_a_larger_beta():
 
 
 def test_a_kernel_that_grows_with_beta_is_tested_at_the_beta_chosen():
-    def outlook(beta):
-        return bo.Outlook((1.0 + 20.0 * beta) * psi(), bo.Smad(1.0, 1.0))
+    def forecast(beta):
+        return bo.Forecast((1.0 + 20.0 * beta) * psi(), bo.Smad(1.0, 1.0))
 
-    case = move(3, psi(), outlook=outlook, steady=False)
+    case = move(3, psi(), forecast=forecast, steady=False)
     beta, _ = bo.make("extrapolation", "assumption2").choose(case, None)
     assert 0 < beta < 0.99
-    cost = 2.0 * outlook(beta).kernel.divergence(case.Y, case.Y.plus(beta, case.D))
+    cost = 2.0 * forecast(beta).kernel.divergence(case.Y, case.Y.plus(beta, case.D))
     assert cost <= 0.998 / 0.7 * case.divergence
 
 
 def test_without_constants_there_is_no_extrapolation():
-    case = move(4, psi(), outlook=lambda beta: bo.Outlook(psi(), None))
+    case = move(4, psi(), forecast=lambda beta: bo.Forecast(psi(), None))
     assert bo.make("extrapolation", "assumption2").choose(case, None)[0] == 0.0
 
 

@@ -80,7 +80,7 @@ def test_the_result_has_the_closed_form_W_and_the_objective_of_its_point():
 def test_the_subgradient_without_H_is_the_gradient_of_the_reduced_function(method):
     free = problem()
     result = bo.solve(free, method=method, max_iterations=15)
-    gradient = free.oracle.look(result.Y, at=result.Y).gradient
+    gradient = free.oracle.evaluate(result.Y, at=result.Y).gradient
     assert result.certificate.subgradient == pytest.approx(gradient.norm(), rel=1e-9)
 
 
@@ -90,7 +90,7 @@ def test_the_subgradient_with_l1_lies_in_the_subdifferential():
         if state.iteration == 20:
             break
     A = bo.make("method", "aapb").subgradient(lasso, state).A
-    xi = A - lasso.oracle.look(state.Y, at=state.Y).gradient
+    xi = A - lasso.oracle.evaluate(state.Y, at=state.Y).gradient
     moving = state.Y.flat != 0
     np.testing.assert_allclose(xi.flat[moving], 0.5 * np.sign(state.Y.flat[moving]), atol=1e-9)
     assert (np.abs(xi.flat[~moving]) <= 0.5 + 1e-9).all()
@@ -142,6 +142,6 @@ def test_a_method_with_an_inexact_objective_ends_with_an_exact_look():
 
     free = problem()
     result = bo.solve(free, method=Bounded(), max_iterations=1)
-    assert result.objective == free.oracle.look(result.Y).value
+    assert result.objective == free.oracle.evaluate(result.Y).value
     assert result.counts.products == 1
     assert "no descent theorem" in result.certificate.summary()

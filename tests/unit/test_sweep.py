@@ -76,11 +76,11 @@ def assert_right(problem, M, Y, at, row_wise, rtol=1e-10):
     W, U, gradient = by_hand(M, Y, at, Update(at.U, row_wise))
     np.testing.assert_allclose(swept.first, U, rtol=0, atol=rtol * np.abs(U).max())
     np.testing.assert_allclose(swept.gradient, gradient, rtol=0, atol=rtol * np.abs(gradient).max())
-    assert swept.look.value == pytest.approx(0.5 * np.sum((W - Y.U @ Y.V) ** 2), rel=rtol)
-    assert swept.look.norms["frobenius"] == pytest.approx(np.linalg.norm(W), rel=rtol)
-    assert swept.look.metrics == pytest.approx(problem.oracle.look(Y).metrics, rel=rtol)
-    assert (swept.look.Y, swept.look.at, swept.look.gradient) == (Y, None, None)
-    assert swept.look.products == (3 if row_wise else 4)
+    assert swept.evaluation.value == pytest.approx(0.5 * np.sum((W - Y.U @ Y.V) ** 2), rel=rtol)
+    assert swept.evaluation.norms["frobenius"] == pytest.approx(np.linalg.norm(W), rel=rtol)
+    assert swept.evaluation.metrics == pytest.approx(problem.oracle.evaluate(Y).metrics, rel=rtol)
+    assert (swept.evaluation.Y, swept.evaluation.at, swept.evaluation.gradient) == (Y, None, None)
+    assert swept.evaluation.products == (3 if row_wise else 4)
     return update
 
 
@@ -126,15 +126,22 @@ class Turns(bo.Method):
         self.row_wise = row_wise
 
     def start(self, problem, Y):
-        return self.state(0, Y, problem.oracle.look(Y))
+        return self.state(0, Y, problem.oracle.evaluate(Y))
 
     def advance(self, problem, state):
         Y = state.Y
         swept = problem.oracle.sweep(Y, Y, lambda rows, G: Y.U[rows] - STEP * G, row_wise=self.row_wise)
-        return self.state(state.iteration + 1, bo.Blocks(U=swept.first, V=Y.V - STEP * swept.gradient), swept.look)
+        return self.state(
+            state.iteration + 1, bo.Blocks(U=swept.first, V=Y.V - STEP * swept.gradient), swept.evaluation
+        )
 
-    def state(self, iteration, Y, look):
-        figures = {"objective": look.value, "lyapunov": look.value, "scale": look.value, "metrics": look.metrics}
+    def state(self, iteration, Y, evaluation):
+        figures = {
+            "objective": evaluation.value,
+            "lyapunov": evaluation.value,
+            "scale": evaluation.value,
+            "metrics": evaluation.metrics,
+        }
         return bo.State(iteration=iteration, Y=Y, **figures)
 
 
@@ -144,7 +151,7 @@ def test_a_run_counts_its_sweeps(row_wise, products):
     states = bo.iterate(bo.compose("relu-nmd", matrix(30, 20), rank=4), method=Turns(row_wise), start=Y)
     seen = [next(states) for _ in range(4)]
     assert [state.counts.products for state in seen] == [1 + products * k for k in range(4)]
-    assert [state.counts.looks for state in seen] == [1, 2, 3, 4]
+    assert [state.counts.evaluations for state in seen] == [1, 2, 3, 4]
     assert [state.counts.gradients for state in seen] == [0, 1, 2, 3]
     assert states.counts == seen[-1].counts
     assert seen[-1].objective < seen[0].objective

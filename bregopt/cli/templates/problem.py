@@ -77,7 +77,7 @@ class Known(bo.ClosedFormBlock):
     def norms(self, W: bo.Array) -> bo.Norms:
         return {"spectral": float(np.linalg.norm(W)), "known": self.norm}
 
-    def ahead(self, norms: bo.Norms, Y: bo.Blocks, Y_prev: bo.Blocks) -> bo.Norms:
+    def bound_norms(self, norms: bo.Norms, Y: bo.Blocks, Y_prev: bo.Blocks) -> bo.Norms:
         """‖W(Y)‖ is at most ‖W(Y_prev)‖ and the change of UV where M is not known."""
         change = np.where(np.isnan(self.M), Y.U @ Y.V - Y_prev.U @ Y_prev.V, 0.0)
         return {**norms, "spectral": norms["spectral"] + float(np.linalg.norm(change))}
