@@ -10,20 +10,22 @@ from bregopt import errors, validate
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.aapb import AAPB
 from bregopt.engine.certificate import Certificate
-from bregopt.engine.method import Method, Subgradient
+from bregopt.engine.method import Assumption, Method, Selector, Subgradient
+from bregopt.engine.model import BregmanModel
 from bregopt.engine.observer import Observer
+from bregopt.engine.planned_step import KernelForecast, TakenStep
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, Norms
-from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update, gradient_of
+from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update
 from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
-from bregopt.problem import Problem, Start, oracle_of
+from bregopt.problem import Problem, ProblemParts, ResolvedProblem, Start
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast, nesterov
 from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
@@ -55,7 +57,9 @@ _HOST = {
 __all__ = [
     "AAPB",
     "Array",
+    "Assumption",
     "Blocks",
+    "BregmanModel",
     "BregmanProx",
     "Certificate",
     "ClosedFormBlock",
@@ -65,6 +69,7 @@ __all__ = [
     "Forecast",
     "Kernel",
     "KernelByMode",
+    "KernelForecast",
     "KernelPolicy",
     "KernelSum",
     "Method",
@@ -73,11 +78,14 @@ __all__ = [
     "Oracle",
     "PlainOracle",
     "Problem",
+    "ProblemParts",
     "Progress",
     "Registrar",
     "Regularizer",
+    "ResolvedProblem",
     "Result",
     "ScalarPenalty",
+    "Selector",
     "Separable",
     "Smad",
     "SmoothPart",
@@ -89,6 +97,7 @@ __all__ = [
     "StopRule",
     "Subgradient",
     "Sweep",
+    "TakenStep",
     "Trait",
     "Trial",
     "Update",
@@ -99,14 +108,12 @@ __all__ = [
     "catalog",
     "compose",
     "errors",
-    "gradient_of",
     "hookimpl",
     "hookspec",
     "iterate",
     "load_plugin",
     "make",
     "nesterov",
-    "oracle_of",
     "plugins",
     "resolve_data",
     "solve",

@@ -1,4 +1,4 @@
-"""The problem: F + G + H with the kernel that measures steps, and what was resolved from these parts."""
+"""The problem: F + G + H with the kernel that measures steps, as it is stated and as it is solved."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -22,17 +22,44 @@ class Start(ABC):
     """A way to make Y⁰ for a problem."""
 
     @abstractmethod
-    def point(self, problem: "Problem", rng: np.random.Generator) -> Blocks: ...
+    def point(self, problem: "ProblemParts", rng: np.random.Generator) -> Blocks: ...
 
 
 def _separable(H: Separable | Regularizer | None) -> Separable:
     return H if isinstance(H, Separable) else Separable(H)
 
 
+@frozen(eq=False, kw_only=True)
+class ProblemParts:
+    """What ``Problem`` and ``ResolvedProblem`` share: the parts of Φ, the kernel and the start."""
+
+    smooth: SmoothPart = field(validator=validate.instance_of(SmoothPart, "a SmoothPart"))
+    block: ClosedFormBlock = field(validator=validate.instance_of(ClosedFormBlock, "a ClosedFormBlock"))
+    regularizer: Separable = field(converter=_separable, default=None)
+    kernel: KernelPolicy = field(validator=validate.instance_of(KernelPolicy, "a Kernel or a KernelPolicy"))
+    start: Start | Blocks | None = None
+    metrics: Mapping[str, Metric] = field(factory=dict)
+    name: str = "two-block problem"
+    kernel_named: bool = False
+    """whether the user asked for this kernel, so that a method should use it"""
+
+    @final
+    def first_point(self, start: Start | Blocks | None, rng: np.random.Generator) -> Blocks:
+        """Y⁰ from an explicit start, or else from the problem's own."""
+        chosen = start if start is not None else self.start
+        if isinstance(chosen, Blocks):
+            return chosen
+        if isinstance(chosen, Start):
+            return chosen.point(self, rng)
+        if chosen is None:
+            raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
+        raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")
+
+
 @final
 @frozen(eq=False, kw_only=True)
-class Problem:
-    """``min Φ(Y, W) = F(Y, W) + G(W) + H(Y)``.
+class Problem(ProblemParts):
+    """``min Φ(Y, W) = F(Y, W) + G(W) + H(Y)``, as it is stated.
 
     Parameters
     ----------
@@ -50,44 +77,55 @@ class Problem:
         Further figures for the history, each a function of (Y, W).
     name : str
         What results and reports call the problem.
+    kernel_named : bool
+        Whether the user asked for this kernel, so that the choice of a method should respect it.
     prox, oracle : optional
-        The Bregman proximal map and the oracle; ``bregopt.solve`` asks the plugins for what is missing.
+        A Bregman proximal map and an oracle of your own; ``bregopt.solve`` asks the plugins for what is missing.
     """
 
-    smooth: SmoothPart = field(validator=validate.instance_of(SmoothPart, "a SmoothPart"))
-    block: ClosedFormBlock = field(validator=validate.instance_of(ClosedFormBlock, "a ClosedFormBlock"))
-    regularizer: Separable = field(converter=_separable, default=None)
-    kernel: KernelPolicy = field(validator=validate.instance_of(KernelPolicy, "a Kernel or a KernelPolicy"))
-    start: Start | Blocks | None = None
-    metrics: Mapping[str, Metric] = field(factory=dict)
-    name: str = "two-block problem"
     prox: BregmanProx | None = None
     oracle: Oracle | None = None
-    exact_prox: bool = True
+
+
+@final
+@frozen(eq=False)
+class ResolvedKernel:
+    """A kernel with its Bregman proximal map."""
+
+    policy: KernelPolicy
+    prox: BregmanProx
+    exact: bool
     """whether ``prox`` is known to be a global minimiser"""
 
+    @classmethod
+    def of(cls, policy: KernelPolicy, prox: BregmanProx) -> "ResolvedKernel":
+        """A map that is not exact says so by an attribute ``exact = False``."""
+        return cls(policy, prox, getattr(prox, "exact", True))
+
+
+@final
+@frozen(eq=False, kw_only=True)
+class ResolvedProblem(ProblemParts):
+    """A problem that can be solved: its oracle, and the proximal map of its kernel, are there."""
+
+    oracle: Oracle
+    prox: BregmanProx
+    exact_prox: bool
+    """whether ``prox`` is known to be a global minimiser"""
+    others: tuple[ResolvedKernel, ...] = ()
+    """further kernels, which methods bring along"""
+
+    def using(self, kernel: KernelPolicy | None) -> "ResolvedProblem":
+        """The same problem with one of its further kernels; with ``None`` it stays as it is."""
+        if kernel is None or kernel is self.kernel:
+            return self
+        found = next((other for other in self.others if other.policy is kernel), None)
+        if found is None:
+            raise IncompatibleError(f"The {self.name} was not resolved for the kernel {kernel!r}: use bregopt.solve.")
+        rest = *(other for other in self.others if other is not found), self.resolved_kernel
+        return evolve(self, kernel=found.policy, prox=found.prox, exact_prox=found.exact, others=rest)
+
     @property
-    def resolved(self) -> bool:
-        return self.prox is not None and self.oracle is not None
-
-    def seen_through(self, oracle: Oracle, prox: BregmanProx) -> "Problem":
-        """The same problem with this oracle and this proximal map; a map that is not exact says so."""
-        return evolve(self, oracle=oracle, prox=prox, exact_prox=self.exact_prox and getattr(prox, "exact", True))
-
-    def first_point(self, start: Start | Blocks | None, rng: np.random.Generator) -> Blocks:
-        """Y⁰ from an explicit start, or else from the problem's own."""
-        chosen = start if start is not None else self.start
-        if isinstance(chosen, Blocks):
-            return chosen
-        if isinstance(chosen, Start):
-            return chosen.point(self, rng)
-        if chosen is None:
-            raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
-        raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")
-
-
-def oracle_of(problem: Problem) -> Oracle:
-    """The oracle of a problem that was resolved."""
-    if problem.oracle is None:
-        raise IncompatibleError(f"The {problem.name} has no oracle yet: use bregopt.solve, which asks the plugins.")
-    return problem.oracle
+    def resolved_kernel(self) -> ResolvedKernel:
+        """The kernel in use, with its proximal map."""
+        return ResolvedKernel(self.kernel, self.prox, self.exact_prox)

@@ -6,30 +6,28 @@ from bregopt.cli.timing import Task
 
 if TYPE_CHECKING:
     from bregopt.blocks import Blocks
-    from bregopt.problem import Problem
+    from bregopt.problem import ResolvedProblem
 
 BETA = 0.6
 METHOD = f"aapb(beta={BETA}, step=1)"
 
 
-def problem_of(M: Any, rank: int, **options: Any) -> "Problem":
+def problem_of(M: Any, rank: int, **options: Any) -> "ResolvedProblem":
     """The paper's model of M."""
     import bregopt
 
     parts = {"U": "l1(0.01)", "V": "l1(0.015)", "kernel": "paper"}
-    problem: Problem = bregopt.compose("relu-nmd", M, rank=rank, **parts, **options)
+    problem: ResolvedProblem = bregopt.compose("relu-nmd", M, rank=rank, **parts, **options)
     return problem
 
 
-def look(problem: "Problem", Y: "Blocks", at: "Blocks | None" = None) -> Task:
+def look(problem: "ResolvedProblem", Y: "Blocks", at: "Blocks | None" = None) -> Task:
     """A look at Y with the gradient, there or at another point."""
-    from bregopt.engine.plan import doors
-
-    oracle, _ = doors(problem)
+    oracle = problem.oracle
     return lambda: lambda: oracle.evaluate(Y, at=Y if at is None else at)
 
 
-def first_look(problem: "Problem") -> Task:
+def first_look(problem: "ResolvedProblem") -> Task:
     """A look at the start of the problem."""
     import bregopt
 

@@ -15,7 +15,7 @@ from bregopt.cli.race_entrants import Field, field
 from bregopt.engine.solve import feasible
 from bregopt.errors import UnknownNameError
 from bregopt.host.spec import parse
-from bregopt.problem import Problem, Start
+from bregopt.problem import ResolvedProblem, Start
 
 DEFAULT_RANK = 10
 
@@ -26,7 +26,7 @@ class Course:
     """A problem, the start of every seed, and who takes part."""
 
     facts: Mapping[str, Any]
-    problem: Problem
+    problem: ResolvedProblem
     points: Sequence[Blocks]
     field: Field
 
@@ -62,7 +62,7 @@ def courses(
                 yield Course(facts=facts, problem=problem, points=points, field=field(problem, points[0], methods))
 
 
-def _points(problem: Problem, start: Start, seeds: int) -> list[Blocks]:
+def _points(problem: ResolvedProblem, start: Start, seeds: int) -> list[Blocks]:
     """Y⁰ of every seed; a start that draws nothing has one only."""
     points: list[Blocks] = []
     for seed in range(seeds):

@@ -13,7 +13,7 @@ from bregopt.cli.race_lbfgsb import l_bfgs_b, tikhonov
 from bregopt.cli.race_pyproximal import pyproximal_palm
 from bregopt.errors import BregoptError, OverflowedError, ParameterError
 from bregopt.host.spec import parse
-from bregopt.problem import Problem
+from bregopt.problem import ResolvedProblem
 from bregopt.rules.stopping import Status, StopRule
 
 OURS = ("aapb", "aapb-certified", "apb", "auto", "ecd", "els", "aals", "masked-newton", "hybrid", "bella")
@@ -26,7 +26,7 @@ SMOOTH = ("auto", "a-nmd", "ebcd-nmd", "l-bfgs-b")
 TRIAL = 2
 """Iterations before the race: a method that refuses the problem shows it there, and loops are compiled."""
 
-Running = Callable[[Problem, Blocks, StopRule], Trace]
+Running = Callable[[ResolvedProblem, Blocks, StopRule], Trace]
 OUTSIDE: Mapping[str, Running] = {"l-bfgs-b": l_bfgs_b, "pyproximal-palm": pyproximal_palm}
 
 
@@ -69,7 +69,7 @@ def _make(name: str) -> Any:
     return OUTSIDE.get(name) or bregopt.make("method", name)
 
 
-def field(problem: Problem, Y: Blocks, asked: Sequence[str]) -> Field:
+def field(problem: ResolvedProblem, Y: Blocks, asked: Sequence[str]) -> Field:
     """The methods asked for, each of which must accept the problem; or the defaults that do."""
     entrants: list[Entrant] = []
     skipped: dict[str, str] = {}
@@ -87,21 +87,21 @@ def field(problem: Problem, Y: Blocks, asked: Sequence[str]) -> Field:
     return Field(tuple(entrants), skipped, tuple(notes))
 
 
-def _defaults(problem: Problem) -> list[str]:
+def _defaults(problem: ResolvedProblem) -> list[str]:
     """Those that are registered."""
     smooth = all(tikhonov(H) is not None for H in problem.regularizer.distinct())
     there = {entry.name for entry in bregopt.catalog("method")} | set(OUTSIDE)
     return [name for name in (*DEFAULT, *(SMOOTH if smooth else ())) if parse(name).name in there]
 
 
-def _tried(name: str, problem: Problem, Y: Blocks) -> tuple[Entrant, Sequence[str]]:
+def _tried(name: str, problem: ResolvedProblem, Y: Blocks) -> tuple[Entrant, Sequence[str]]:
     entrant = Entrant(name, OUTSIDE.get(name) or _solving(_make(name)))
     trace = entrant.run(problem, Y, bregopt.make("stop", f"max-iterations({TRIAL})"))
     return entrant, trace.notes
 
 
 def _solving(method: Any) -> Running:
-    def run(problem: Problem, Y: Blocks, stop: StopRule) -> Trace:
+    def run(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges is told of in the table
                 result = bregopt.solve(problem, method=method, start=Y, stop=stop)

@@ -8,11 +8,9 @@ import numpy as np
 from bregopt.blocks import Blocks
 from bregopt.cli.race_curve import Trace
 from bregopt.cli.race_outside import EndedError, Recorder
-from bregopt.engine.plan import doors
 from bregopt.errors import IncompatibleError
-from bregopt.parts.oracle import gradient_of
 from bregopt.parts.regularizer import Regularizer, Zero
-from bregopt.problem import Problem
+from bregopt.problem import ResolvedProblem
 from bregopt.rules.stopping import StopRule
 
 ENDLESS = {"ftol": 0.0, "gtol": 0.0, "maxiter": 10**9, "maxfun": 10**9}
@@ -25,13 +23,13 @@ def tikhonov(H: Regularizer) -> float | None:
     return parts[1] if parts is not None and isinstance(parts[0], Zero) else None
 
 
-def l_bfgs_b(problem: Problem, Y: Blocks, stop: StopRule) -> Trace:
+def l_bfgs_b(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
     """``min_Y  min_W F(Y, W) + (η/2)‖Y‖²`` by a quasi-Newton method; an evaluation is a look with its gradient."""
     from scipy.optimize import minimize
 
     H = problem.regularizer
     weights = {name: _weight(H[name]) for name in Y.names}
-    oracle, _ = doors(problem)
+    oracle = problem.oracle
     recorder, products = Recorder(stop), 0.0
 
     def evaluate(flat: Any) -> tuple[float, Any]:
@@ -41,7 +39,7 @@ def l_bfgs_b(problem: Problem, Y: Blocks, stop: StopRule) -> Trace:
         products += look.products
         objective = look.value + H.value(Z)
         recorder.see(products, lambda: (objective, look.metrics["relative_error"]))
-        return objective, (gradient_of(look) + Z.map(lambda name, X: weights[name] * X)).flat
+        return objective, (look.gradient + Z.map(lambda name, X: weights[name] * X)).flat
 
     quiet = np.errstate(over="ignore", invalid="ignore")
     with contextlib.suppress(EndedError), quiet, oracle.working():

@@ -14,7 +14,7 @@ from bregopt.cli.race_curve import Trace
 from bregopt.cli.race_outside import EndedError, Recorder
 from bregopt.errors import IncompatibleError
 from bregopt.parts.regularizer import Regularizer
-from bregopt.problem import Problem
+from bregopt.problem import ResolvedProblem
 from bregopt.rules.stopping import StopRule
 
 LARGE = 2**27
@@ -24,7 +24,7 @@ TINY = 1e-300
 """Keeps the step finite where a factor is zero."""
 
 
-def pyproximal_palm(problem: Problem, Y: Blocks, stop: StopRule) -> Trace:
+def pyproximal_palm(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
     """PALM with pyproximal's defaults and bregopt's proximal maps."""
     try:
         PALM = import_module("pyproximal.optimization.palm").PALM

@@ -1,36 +1,23 @@
 """AAPB: W in closed form, Y by one Bregman proximal step with extrapolation; β = 0 gives APB."""
 
 import math
-from collections.abc import Mapping
-from functools import cache
+from functools import partial
 from typing import final
 
-import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from bregopt import validate
 from bregopt.blocks import Blocks
-from bregopt.engine.method import Method, Subgradient
-from bregopt.engine.plan import (
-    Past,
-    Plan,
-    assumptions_met,
-    beta_test,
-    doors,
-    fall,
-    limit,
-    lower_gap,
-    proximal_step,
-    residual,
-    shorter_beta,
-    upper_test,
-)
+from bregopt.engine.descent import ASSUMPTIONS, BregmanStep
+from bregopt.engine.method import Assumption, Method, Subgradient
+from bregopt.engine.model import BregmanModel
+from bregopt.engine.planned_step import KernelForecast, PlannedStep, TakenStep
 from bregopt.engine.state import State
 from bregopt.errors import OverflowedError
 from bregopt.parts.kernel import KernelPolicy
-from bregopt.parts.oracle import Evaluation, gradient_of
-from bregopt.problem import Problem
-from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
+from bregopt.parts.oracle import Evaluation
+from bregopt.problem import ResolvedProblem
+from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule, Trial
 
 
@@ -43,8 +30,8 @@ class AAPB(Method):
         Ȳ^k     = Y^k + β_k (Y^k − Y^{k−1})
         Y^{k+1} = argmin_Y  H(Y) + ⟨∇F(Ȳ^k, W^{k+1}), Y − Ȳ^k⟩ + D_ψ(Y, Ȳ^k)/λ_k
 
-    With ``guard`` a step that would raise Φ is taken again with β_k = 0, and the β rule begins anew. State k holds Y^k
-    with the plan of its step, so the one evaluation of an iteration also shows Φ(Y^k, W(Y^k)).
+    A step rule may refuse λ_k. With ``guard`` a step that would raise Φ is taken again with β_k = 0, and the β rule
+    begins anew. State k holds Y^k with the plan of its step: that plan evaluates Φ(Y^k, W(Y^k)) for nothing.
     """
 
     beta: Extrapolation = field(validator=validate.instance_of(Extrapolation, "an extrapolation rule"))
@@ -53,135 +40,91 @@ class AAPB(Method):
     guard: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
     kernel: KernelPolicy | None = None
 
-    def start(self, problem: Problem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
         evaluation = self._evaluate(problem, Y, Y)
-        kernel, H = self._policy(problem).at(evaluation.norms), problem.regularizer.value(Y)
-        rest = Past(
-            Y, Y, evaluation, kernel, 1.0, divergence=0.0, memory=self.beta.begin(), objective=evaluation.value + H
-        )
-        return State.at(evaluation, H, inner=self._plan(problem, 0, Y, rest, carried=None, known=evaluation))
+        kernel = problem.kernel.pick(self.reduced).at(evaluation.norms)
+        rest = TakenStep.none(problem, evaluation, kernel, self.beta.begin())
+        return State.at(evaluation, problem.regularizer.value(Y), inner=self._plan(problem, Y, rest, None))
 
-    def advance(self, problem: Problem, state: State) -> State:
-        plan, Y, carried, seen, trial = self._accepted_step(problem, state)
-        D, H = plan.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
-        rise = seen.value + H - state.objective if seen else state.objective - plan.past.objective
-        made = plan.evaluation, plan.kernel, plan.step, D, plan.memory
-        past = Past(state.Y, plan.Y_bar, *made, objective=state.objective, rise=rise)
-        ahead = self._plan(problem, state.iteration + 1, Y, past, carried, seen=seen)
-        seen = ahead.evaluation if ahead.evaluation.Y is Y else seen or doors(problem)[0].evaluate(Y)
+    def advance(self, problem: ResolvedProblem, state: State) -> State:
+        plan: PlannedStep = state.inner  # λ_k, β_k, Ȳ^k and W^{k+1}
+        while True:
+            Y, seen, trial = self._take(problem, plan)
+            accepted, step = self.step.judge(trial) if trial else (True, plan.model.step)
+            if not accepted:
+                plan = self._plan(problem, state.Y, plan.last, step)
+            elif self.guard and plan.beta > 0 and seen and self._rises(problem, state, seen):
+                plan = self._plan(problem, state.Y, plan.last.forget(self.beta), step, extrapolate=False)
+            else:
+                break
 
-        lag = self.beta.delta * D / plan.step if self.beta.moves and not self.guard else 0.0
+        D, H = plan.model.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
+        rise = seen.value + H - state.objective if seen else state.objective - plan.last.objective
+        taken = TakenStep(state.iteration + 1, state.Y, plan.model, D, plan.memory, state.objective, rise)
+        following = self._plan(problem, Y, taken, step)
         return State.at(
-            seen,
+            problem.oracle.evaluate(Y),
             H,
             iteration=state.iteration + 1,
-            lag=lag,
-            step=plan.step,
+            lag=self.beta.delta * D / plan.model.step if self._lags else 0.0,
+            step=plan.model.step,
             beta=plan.beta,
             divergence=D,
-            stationarity=residual(plan, Y),
-            assumptions=assumptions_met(problem, plan, state.Y, self.beta, trial, self.guard),
-            inner=ahead,
+            stationarity=plan.model.residual(Y),
+            assumptions=self.test_assumptions(BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard)),
+            inner=following,
         )
-
-    def _accepted_step(
-        self, problem: Problem, state: State
-    ) -> tuple[Plan, Blocks, float, Evaluation | None, Trial | None]:
-        """Y^{k+1} and the step to carry on with; a step that is refused is planned again, shorter or without β."""
-        plan, k = state.inner, state.iteration
-        while self._looks_first:
-            accepted, carried, trial = True, plan.step, None
-            try:
-                Y = proximal_step(problem, plan)
-                seen = doors(problem)[0].evaluate(Y)
-                trial = upper_test(plan, Y, seen) if self.step.tests else None
-            except OverflowedError:  # a step that leaves the finite numbers is too long, unless none is short enough
-                trial = Trial(plan.step, D_F=math.inf, D_psi=1.0, noise=0.0)
-                if not self.step.tests or self.step.judge(trial)[0]:
-                    raise
-            if trial is not None:
-                accepted, carried = self.step.judge(trial)
-            if not accepted:
-                plan = self._plan(
-                    problem, state.iteration, state.Y, plan.past, carried, known=plan.evaluation, seen=plan.seen
-                )
-            elif self.guard and plan.beta > 0 and self._rises(problem, state, Y, seen):
-                past = evolve(plan.past, memory=self.beta.begin())
-                plan = self._plan(problem, k, state.Y, past, carried, still=True)
-            else:
-                return plan, Y, carried, seen, trial
-        return plan, proximal_step(problem, plan), plan.step, None, None
-
-    def _rises(self, problem: Problem, state: State, Y: Blocks, seen: Evaluation) -> bool:
-        objective = seen.value + problem.regularizer.value(Y)
-        return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
 
     def _plan(
-        self,
-        problem: Problem,
-        k: int,
-        Y: Blocks,
-        past: Past,
-        carried: float | None,
-        known: Evaluation | None = None,
-        seen: Evaluation | None = None,
-        still: bool = False,
-    ) -> Plan:
-        """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}).
-
-        A ``known`` evaluation is used again if it fits; ``seen`` is one of the value at Y; ``still`` sets β_k = 0.
-        """
-        policy, D = self._policy(problem), Y - past.Y_prev
-        steady = self.w == "Y" or policy.sample() is policy
-
-        @cache
-        def forecast(beta: float) -> Forecast:
-            place = Y if steady or beta == 0 else Y.plus(beta, D)
-            norms = problem.block.bound_norms(past.evaluation.norms, place, past.evaluation.Y)
-            kernel = policy.at(norms)
-            return Forecast(kernel, problem.smooth.constants(kernel, norms, self.reduced))
-
-        step = self.step.propose(carried, limit(forecast(0.0).smad) if self.step.needs_limit(carried) else None)
-        beta, memory = 0.0, past.memory
-        if past.divergence > 0:
-            longest = policy.sample().longest(Y, D)
-            ahead = (lambda beta: forecast(0.0)) if steady else forecast
-            before = past.step, past.kernel, past.divergence
-            context = ExtrapolationContext(k, Y, D, step, *before, longest, ahead, steady, past.Y_bar, past.rise)
-            beta, memory = self.beta.choose(context, past.memory)
-        beta = 0.0 if still else beta
+        self, problem: ResolvedProblem, Y: Blocks, last: TakenStep, step: float | None, *, extrapolate: bool = True
+    ) -> PlannedStep:
+        """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}); ``step`` is the λ to go on with."""
+        promise = partial(problem.smooth.constants, reduced=self.reduced)
+        forecast = KernelForecast(problem, Y, last, promise, self.reduced, lagging=self.w == "Y")
+        step = self.step.propose(step, forecast.longest_step() if self.step.needs_limit(step) else None)
+        beta, memory = 0.0, last.memory
+        if last.divergence > 0:
+            beta, memory = self.beta.choose(forecast.context(step), memory)
+        beta = beta if extrapolate else 0.0
         while True:
-            Y_bar = Y if beta == 0 else Y.plus(beta, D)
-            evaluation = self._evaluate(problem, Y, Y_bar, known)
-            kernel = policy.at(evaluation.norms)
-            smad = problem.smooth.constants(kernel, evaluation.norms, evaluation.reduced)
-            gap = lower_gap(Y, evaluation, seen) if self.beta.exact and beta > 0 else None
-            plan = Plan(past, step, beta, Y_bar, evaluation, kernel, kernel.gradient(Y_bar), smad, memory, gap, seen)
-            if gap is None or beta_test(plan, Y, self.beta):
+            evaluation = self._evaluate(problem, Y, forecast.extrapolated(beta))
+            model = BregmanModel(problem, evaluation, forecast.policy.at(evaluation.norms), step)
+            smad = problem.smooth.constants(model.kernel, evaluation.norms, evaluation.reduced)
+            gap = model.lower_gap(Y, problem.oracle.evaluate(Y)) if self.beta.exact and beta > 0 else None
+            plan = PlannedStep(last, beta, model, smad, memory, gap)
+            if gap is None or plan.beta_test(Y, self.beta):
                 return plan
-            beta = shorter_beta(plan, Y, self.beta)
+            beta = plan.shorter_beta(Y, self.beta)
 
-    def _evaluate(self, problem: Problem, Y: Blocks, Y_bar: Blocks, known: Evaluation | None = None) -> Evaluation:
-        if known is not None and known.at is not None and np.array_equal(known.at.flat, Y_bar.flat):
-            return known
+    def _evaluate(self, problem: ResolvedProblem, Y: Blocks, Y_bar: Blocks) -> Evaluation:
+        """W^{k+1} and ∇F(Ȳ^k, W^{k+1})."""
         place = Y_bar if self.w == "Ybar" else Y
-        return doors(problem)[0].evaluate(place, at=Y_bar, value_at=self.step.tests or self.beta.exact)
+        return problem.oracle.evaluate(place, at=Y_bar, value_at=self.step.tests or self.beta.exact)
 
-    def _policy(self, problem: Problem) -> KernelPolicy:
-        return (self.kernel or problem.kernel).pick(self.reduced)
+    def _take(self, problem: ResolvedProblem, plan: PlannedStep) -> tuple[Blocks, Evaluation | None, Trial | None]:
+        """Y^{k+1}; where it is tested before it is taken for good, F there and the test."""
+        try:
+            Y = plan.model.minimiser()
+            if not (self.step.tests or self.guard or (self.beta.exact and self.w == "Ybar")):
+                return Y, None, None
+            seen = problem.oracle.evaluate(Y)
+            return Y, seen, plan.model.upper_test(Y, seen) if self.step.tests else None
+        except OverflowedError:  # a step that leaves the finite numbers is too long, unless none is short enough
+            trial = Trial(plan.model.step, D_F=math.inf, D_psi=1.0, noise=0.0)
+            if not self.step.tests or self.step.judge(trial)[0]:
+                raise
+            return plan.model.Y_bar, None, trial
 
-    def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
+    def _rises(self, problem: ResolvedProblem, state: State, seen: Evaluation) -> bool:
+        objective = seen.value + problem.regularizer.value(seen.Y)
+        return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
+
+    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
         """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
-        Y, plan = state.Y, state.inner
         if state.iteration == 0:
             return None
-        evaluation = (
-            plan.evaluation
-            if plan.evaluation.reduced and plan.evaluation.Y is Y
-            else doors(problem)[0].evaluate(Y, at=Y)
-        )
-        gradient, xi = gradient_of(evaluation), fall(plan.past, Y) - gradient_of(plan.past.evaluation)
-        return Subgradient(gradient + xi, gradient.norm())
+        gradient = problem.oracle.evaluate(state.Y, at=state.Y).gradient
+        return Subgradient(gradient + state.inner.last.model.subgradient_of_H(state.Y), gradient.norm())
 
     @property
     def reduced(self) -> bool:
@@ -189,19 +132,13 @@ class AAPB(Method):
         return self.w == "Ybar" or not self.beta.moves
 
     @property
-    def _looks_first(self) -> bool:
-        """Whether Φ(Y^{k+1}) is evaluated before the step is taken for good."""
-        return self.step.tests or self.guard or (self.beta.exact and self.w == "Ybar")
+    def _lags(self) -> bool:
+        return self.beta.moves and not self.guard
 
     @property
     def lyapunov(self) -> str:
-        return "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)" if self.beta.moves and not self.guard else "Φ(Y^k)"
+        return "Φ(Y^k) + (δ/λ)·D(Y^{k−1}, Y^k)" if self._lags else "Φ(Y^k)"
 
     @property
-    def assumptions(self) -> Mapping[str, str]:
-        return {
-            "step": "λ ≤ 1/L, or the upper test seen to hold",
-            "extrapolation": "the β test (Assumption 2, for a kernel and a step that may change), or the guard",
-            "convexity": "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0 or guarded",
-            "proximal map": "the Bregman proximal map of this kernel and H is known to be a global minimiser",
-        }
+    def assumptions(self) -> tuple[Assumption, ...]:
+        return ASSUMPTIONS

@@ -1,6 +1,7 @@
 """What was true of a run: where the Lyapunov function rose, which assumptions held, how stationary the end is."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import final
 
 from attrs import frozen
@@ -9,19 +10,47 @@ from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import State
 
 
+class Finding(StrEnum):
+    """What a run showed of an assumption."""
+
+    HELD = "held"
+    """it was tested at every iteration it is about, and held"""
+    FAILED = "failed"
+    NOT_CHECKED = "not checked"
+    NOT_DUE = "not due"
+    """no iteration of the run was one that it is about"""
+
+
 @final
 @frozen
-class Assumption:
+class CheckedAssumption:
     """One assumption of the method's theorem over a run."""
 
     name: str
     statement: str
+    held_at: int
+    """how many iterations met it"""
     failed_at: tuple[int, ...]
     """the iterations whose step did not meet it"""
+    unchecked_at: tuple[int, ...]
+    """the iterations at which it was not tested"""
+
+    @property
+    def finding(self) -> Finding:
+        if self.failed_at:
+            return Finding.FAILED
+        if self.unchecked_at:
+            return Finding.NOT_CHECKED
+        return Finding.HELD if self.held_at else Finding.NOT_DUE
 
     @property
     def held(self) -> bool:
-        return not self.failed_at
+        return self.finding is Finding.HELD
+
+    def sentence(self) -> str:
+        """What is said of an assumption that did not hold throughout."""
+        what = f"not met at {_iterations(self.failed_at)}" if self.failed_at else "not checked"
+        return f"  {self.name}: {self.statement}; {what}."
 
 
 @final
@@ -29,11 +58,14 @@ class Assumption:
 class Certificate:
     """What was seen of a run. Iteration k is the step from Y^{k−1} to Y^k."""
 
+    iterations: int
     lyapunov: str
     """the function that may not rise"""
     rises: tuple[int, ...]
     """the iterations at which it rose by more than rounding"""
-    assumptions: Mapping[str, Assumption]
+    assumptions: Mapping[str, CheckedAssumption]
+    safeguard: str
+    """why a method without a theorem refuses a rise; empty where it has a theorem, or accepts rises"""
     largest_norm: float
     """max |Y^k|: convergence of the whole sequence is promised for bounded sequences only"""
     stationarity: float | None
@@ -48,8 +80,9 @@ class Certificate:
 
     @property
     def guaranteed(self) -> bool:
-        """Whether every assumption of the descent theorem was seen to hold at every iteration."""
-        return bool(self.assumptions) and all(assumption.held for assumption in self.assumptions.values())
+        """Whether every assumption of the descent theorem was seen to hold at every iteration, and there was one."""
+        findings = {assumption.finding for assumption in self.assumptions.values()}
+        return Finding.HELD in findings and findings <= {Finding.HELD, Finding.NOT_DUE}
 
     @property
     def monotone(self) -> bool:
@@ -57,23 +90,26 @@ class Certificate:
 
     def summary(self) -> str:
         """The certificate in a few lines."""
-        lines = [
-            f"{self.lyapunov} rose at {_iterations(self.rises)}." if self.rises else f"{self.lyapunov} never rose."
-        ]
-        broken = [assumption for assumption in self.assumptions.values() if not assumption.held]
-        if self.guaranteed:
-            lines.append("Every assumption of the descent theorem held.")
-        elif not self.assumptions:
-            lines.append("No guarantee applies: the method has no descent theorem.")
-        else:
-            lines.append("No guarantee applies:")
-            lines += [f"  {a.name}: {a.statement}; not met at {_iterations(a.failed_at)}." for a in broken]
+        lines = [*(self._descent() if self.iterations else ["No iteration was made, so nothing is certified."])]
         if self.subgradient is not None and self.first_residual:
             share = self.subgradient / self.first_residual
             lines.append(
                 f"Distance to stationarity at most |A| = {self.subgradient:.2e}, {share:.1e} of the first step's."
             )
         return "\n".join([*lines, *self.notes])
+
+    def _descent(self) -> list[str]:
+        """Whether the Lyapunov function fell, and what is known beforehand about that."""
+        rose = f"rose at {_iterations(self.rises)}" if self.rises else "never rose"
+        lines = [f"{self.lyapunov} {rose}."]
+        if self.guaranteed:
+            return [*lines, "Every assumption of the descent theorem held."]
+        if self.safeguard:
+            return [*lines, f"This descent was observed, and no theorem is behind it: {self.safeguard}."]
+        if not self.assumptions:
+            return [*lines, "No guarantee applies: the method has no descent theorem."]
+        open_ones = [it for it in self.assumptions.values() if it.finding in (Finding.FAILED, Finding.NOT_CHECKED)]
+        return [*lines, "No guarantee applies:", *(assumption.sentence() for assumption in open_ones)]
 
 
 def _iterations(numbers: tuple[int, ...]) -> str:
@@ -90,7 +126,8 @@ class CertificateBuilder:
         self._method = method
         self._last: State | None = None
         self._rises: list[int] = []
-        self._failed: dict[str, list[int]] = {name: [] for name in method.assumptions}
+        self._tests: dict[str, list[tuple[int, bool | None]]] = {it.name: [] for it in method.assumptions}
+        """by assumption, each iteration it is about, with what its test said; ``None`` where there was none"""
         self._norm = 0.0
         self._first_residual: float | None = None
 
@@ -103,18 +140,17 @@ class CertificateBuilder:
             self._first_residual = state.stationarity
         if not state.lyapunov - last.lyapunov <= state.rounding * max(state.scale, last.scale):
             self._rises.append(state.iteration)
-        for name, met in state.assumptions.items():
-            if not met:
-                self._failed[name].append(state.iteration)
+        for name, tests in self._tests.items():
+            if name not in state.not_due:
+                tests.append((state.iteration, state.assumptions.get(name)))
 
     def certificate(self, end: State, A: Subgradient | None, notes: tuple[str, ...]) -> Certificate:
         return Certificate(
+            iterations=0 if self._last is None else self._last.iteration,
             lyapunov=self._method.lyapunov,
             rises=tuple(self._rises),
-            assumptions={
-                name: Assumption(name, statement, tuple(self._failed[name]))
-                for name, statement in self._method.assumptions.items()
-            },
+            assumptions={it.name: self._checked(it.name, it.statement) for it in self._method.assumptions},
+            safeguard=self._method.safeguard,
             largest_norm=self._norm,
             stationarity=end.stationarity,
             subgradient=A.norm if A else None,
@@ -122,3 +158,9 @@ class CertificateBuilder:
             first_residual=self._first_residual,
             notes=notes,
         )
+
+    def _checked(self, name: str, statement: str) -> CheckedAssumption:
+        def where(found: bool | None) -> tuple[int, ...]:
+            return tuple(iteration for iteration, test in self._tests[name] if test is found)
+
+        return CheckedAssumption(name, statement, len(where(True)), where(False), where(None))

@@ -8,32 +8,47 @@ from attrs import define, evolve, field
 
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Method, Subgradient
-from bregopt.engine.plan import doors
 from bregopt.engine.state import Counts, State
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Evaluation, Oracle, Sweep, Update
 from bregopt.parts.prox import BregmanProx
-from bregopt.problem import Problem
+from bregopt.problem import ResolvedProblem
+
+REMEMBERED = 3
+"""Evaluations that are kept: that of a planned step, that of its start, and that of the point it leads to."""
 
 
 @final
 @define(eq=False)
 class Meter(Oracle):
-    """Counts what passes through an oracle and a proximal map."""
+    """Counts what passes through an oracle and its proximal maps; what was evaluated just now costs nothing."""
 
     oracle: Oracle
-    proximal_map: BregmanProx
     counts: Counts = field(factory=Counts)
+    _recent: list[Evaluation] = field(factory=list)
+    """the evaluations used last, the latest first"""
+
+    def measured(self, problem: ResolvedProblem) -> ResolvedProblem:
+        """The problem with everything it is asked counted here."""
+        others = tuple(evolve(other, prox=self._counted(other.prox)) for other in problem.others)
+        return evolve(problem, oracle=self, prox=self._counted(problem.prox), others=others)
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
+        known = (it for it in self._recent if _serves(it, Y, at, value_at))
+        evaluation = next(known, None) or self._new(Y, at, value_at)
+        others = [it for it in self._recent if it is not evaluation]
+        self._recent = [evaluation, *others][:REMEMBERED]
+        return evaluation
+
+    def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
         self._count(evaluation, gradients=0 if at is None else 1)
         return evaluation
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        swept = self.oracle.sweep(Y, at, update, row_wise=row_wise)
-        self._count(swept.evaluation, gradients=1)
-        return swept
+        sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        self._count(sweep.evaluation, gradients=1)
+        return sweep
 
     def charge(self, products: float) -> None:
         self.counts = evolve(self.counts, products=self.counts.products + products)
@@ -46,19 +61,35 @@ class Meter(Oracle):
             gradients=self.counts.gradients + gradients,
         )
 
-    def prox(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
-        self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
-        return self.proximal_map(P, step, kernel)
+    def _counted(self, prox: BregmanProx) -> BregmanProx:
+        def counted(P: Blocks, step: float, kernel: Kernel) -> Blocks:
+            self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
+            return prox(P, step, kernel)
+
+        return counted
+
+
+def _serves(known: Evaluation, Y: Blocks, at: Blocks | None, value_at: bool) -> bool:
+    """Whether an evaluation answers this question too."""
+    if at is None:
+        return _same(known.Y, Y)
+    there = known.has_gradient and _same(known.at, at) and _same(known.Y, Y)
+    return there and (known.value_at is not None or not value_at)
+
+
+def _same(X: Blocks, Y: Blocks) -> bool:
+    return X is Y or (X.layout == Y.layout and np.array_equal(X.flat, Y.flat))
 
 
 @final
 class Iteration(Iterator[State]):
     """States 0, 1, 2, … of a method on a problem; stop by leaving the loop."""
 
-    def __init__(self, problem: Problem, method: Method, Y: Blocks) -> None:
+    def __init__(self, problem: ResolvedProblem, method: Method, Y: Blocks) -> None:
+        problem = problem.using(method.kernel)
         method.check(problem)
-        self._meter = Meter(*doors(problem))
-        self._problem = problem.seen_through(self._meter, self._meter.prox)
+        self._meter = Meter(problem.oracle)
+        self._problem = self._meter.measured(problem)
         self._method = method
         self._Y = Y
         self._state: State | None = None

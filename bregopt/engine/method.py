@@ -1,15 +1,15 @@
-"""The interface of every algorithm: a first state, and how to advance."""
+"""The interface of every algorithm: a first state, and how to advance; and of what chooses an algorithm."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import final
+from collections.abc import Callable, Mapping
+from typing import Any, final
 
 from attrs import frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.state import State
 from bregopt.parts.kernel import KernelPolicy
-from bregopt.problem import Problem
+from bregopt.problem import ResolvedProblem
 
 
 @final
@@ -30,11 +30,29 @@ class Subgradient:
         return self.norm / max(1.0, self.gradient_norm)
 
 
+@final
+@frozen
+class Assumption:
+    """What a method's theorem assumes of every step: the statement, and the test of a step."""
+
+    name: str
+    statement: str
+    holds: Callable[[Any], bool]
+    """of a step, as the method describes it"""
+
+
 class Method(ABC):
     """An iteration on states. What its theorem assumes and which function falls are part of it."""
 
     kernel: KernelPolicy | None = None
     """a kernel of the method's own, in place of the problem's"""
+    uses_kernel: bool = True
+    """False where no step is measured by a kernel"""
+
+    @property
+    def members(self) -> "tuple[Method, ...]":
+        """The methods that this one is made of: the kernels they bring are resolved too."""
+        return ()
 
     @property
     def lyapunov(self) -> str:
@@ -42,26 +60,40 @@ class Method(ABC):
         return "Φ(Y^k)"
 
     @property
-    def assumptions(self) -> Mapping[str, str]:
-        """The statement of each assumption of the theorem by name; states say whether it was met."""
-        return {}
+    def safeguard(self) -> str:
+        """Why the Lyapunov function does not rise, where no theorem says so and steps that raise it are refused."""
+        return ""
 
-    def settle(self, problem: Problem, Y: Blocks) -> tuple["Method", tuple[str, ...]]:
-        """The method to run on this problem from Y, and what is to be said of it: itself, but for one that picks."""
-        return self, ()
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """The assumptions of the descent theorem, where there is one."""
+        return ()
 
-    def check(self, problem: Problem) -> None:
+    @final
+    def test_assumptions(self, step: Any) -> Mapping[str, bool]:
+        """Each assumption by name, and whether the step meets it: what a state is to report."""
+        return {assumption.name: assumption.holds(step) for assumption in self.assumptions}
+
+    def check(self, problem: ResolvedProblem) -> None:
         """Refuse a problem that the method cannot solve, with an error that says what it can."""
         return
 
     @abstractmethod
-    def start(self, problem: Problem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
         """State 0 at Y."""
 
     @abstractmethod
-    def advance(self, problem: Problem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State) -> State:
         """The next state."""
 
-    def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
         """An element of ∂Φ at the state, where the method knows one."""
         return None
+
+
+class Selector(ABC):
+    """Chooses the method for a problem, before the run."""
+
+    @abstractmethod
+    def select(self, problem: ResolvedProblem, Y: Blocks) -> tuple[Method, str]:
+        """The method to run on this problem from Y, and a sentence that says which it is and why."""

@@ -12,11 +12,10 @@ from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
 from bregopt.engine.observer import Observer
-from bregopt.engine.plan import doors
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.errors import DataError, OverflowedError
-from bregopt.problem import Problem
+from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 EXCESS, PATIENCE = 1e3, 10
@@ -25,16 +24,30 @@ TINY_STEP = 1e-12
 """The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
 
-def run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: Sequence[Observer] = ()) -> Result:
-    """The run on objects: what ``bregopt.solve`` does once every spec is resolved."""
-    with doors(problem)[0].working():
-        return _run(problem, method, Y, stop, observers)
+def run(
+    problem: ResolvedProblem,
+    method: Method,
+    Y: Blocks,
+    stop: StopRule,
+    observers: Sequence[Observer] = (),
+    notes: tuple[str, ...] = (),
+) -> Result:
+    """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
+    with problem.oracle.working():
+        return _run(problem, method, Y, stop, observers, notes)
 
 
-def _run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers: Sequence[Observer]) -> Result:
-    Y, notes = feasible(problem, Y)
-    method, said = method.settle(problem, Y)
-    notes = said + notes
+def _run(
+    problem: ResolvedProblem,
+    method: Method,
+    Y: Blocks,
+    stop: StopRule,
+    observers: Sequence[Observer],
+    notes: tuple[str, ...],
+) -> Result:
+    Y, moved = feasible(problem, Y)
+    check_domain(problem, method, Y)
+    notes += moved + _unused_kernel(problem, method)
     recorder, witness = Recorder(), CertificateBuilder(method)
     iteration = Iteration(problem, method, Y)
     begin = time.perf_counter()
@@ -84,7 +97,7 @@ def _run(problem: Problem, method: Method, Y: Blocks, stop: StopRule, observers:
     return result
 
 
-def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
+def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
     """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
@@ -95,10 +108,23 @@ def feasible(problem: Problem, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
             problem.regularizer.prox(Y, TINY_STEP),
             ("The start was infeasible for H; its proximal map was taken.",),
         )
-    kernel = problem.kernel.sample()
-    if not kernel.contains(Y):
-        raise DataError(f"The start lies outside of the domain of the kernel {kernel!r}.")
     return Y, notes
+
+
+def check_domain(problem: ResolvedProblem, method: Method, Y: Blocks) -> None:
+    """Refuse a start outside of the domain of a kernel that the method uses."""
+    for part in (method, *method.members):
+        kernel = (part.kernel or problem.kernel).sample()
+        if not kernel.contains(Y):
+            raise DataError(f"The start lies outside of the domain of the kernel {kernel!r}.")
+
+
+def _unused_kernel(problem: ResolvedProblem, method: Method) -> tuple[str, ...]:
+    """A note where a kernel that was asked for is not the one at work."""
+    if not problem.kernel_named or (method.uses_kernel and method.kernel is None):
+        return ()
+    why = "the method brings its own" if method.uses_kernel else "the method measures no step by a kernel"
+    return (f"The kernel {problem.kernel.sample()!r} that was asked for is not used: {why}.",)
 
 
 def _overflow(state: State) -> Verdict | None:

@@ -46,7 +46,9 @@ class State:
     stationarity: float | None = None
     """the free residual |∇ψ(Ȳ) − ∇ψ(Y^k)|/λ of that step"""
     assumptions: Mapping[str, bool] = field(factory=dict)
-    """the assumptions of the method's theorem, and whether that step met them"""
+    """the assumptions of the method's theorem, and whether that step met them; one left out was not checked"""
+    not_due: frozenset[str] = frozenset()
+    """the assumptions that are not about that step"""
     exact: bool = True
     """False where ``objective`` is only an upper bound"""
     counts: Counts = field(factory=Counts)

@@ -9,21 +9,21 @@ import numpy as np
 from bregopt.blocks import Blocks
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.observer import FunctionObserver, Observer
-from bregopt.engine.plan import doors
 from bregopt.engine.result import Result
-from bregopt.engine.solve import feasible, run
+from bregopt.engine.solve import check_domain, feasible, run
 from bregopt.engine.state import State
-from bregopt.errors import IncompatibleError, parameter
-from bregopt.host.compose import make, resolve
+from bregopt.errors import IncompatibleError
+from bregopt.host.compose import make
+from bregopt.host.selection import prepare
 from bregopt.host.spec import Spec
-from bregopt.problem import Problem, Start
+from bregopt.problem import Problem, ResolvedProblem, Start
 from bregopt.rules.stopping import StopRule
 
 DEFAULT_ITERATIONS = 1000
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | ResolvedProblem,
     *,
     method: Any = "auto",
     start: Blocks | Start | str | None = None,
@@ -59,36 +59,23 @@ def solve(
     -------
     Result
     """
-    chosen = make("method", method)
-    problem = resolve(problem, chosen.kernel)
-    rule = _stop_rule(stop, max_iterations, max_seconds, tolerance)
-    Y = _start(problem, start, seed)
-    return run(problem, chosen, Y, rule, [_observer(watcher) for watcher in observers])
+    rule, watching = _stop_rule(stop, max_iterations, max_seconds, tolerance), [_observer(it) for it in observers]
+    ready = prepare(problem, method, start, seed)
+    return run(ready.problem, ready.method, ready.Y, rule, watching, ready.notes)
 
 
 def iterate(
-    problem: Problem,
+    problem: Problem | ResolvedProblem,
     *,
     method: Any = "auto",
     start: Blocks | Start | str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Iteration:
     """The states of a run, one at a time and without end: leave the loop to stop."""
-    chosen = make("method", method)
-    problem = resolve(problem, chosen.kernel)
-    with doors(problem)[0].working():
-        Y, _ = feasible(problem, _start(problem, start, seed))
-        chosen, _ = chosen.settle(problem, Y)
-    return Iteration(problem, chosen, Y)
-
-
-def _start(problem: Problem, start: Blocks | Start | str | None, seed: int | np.random.Generator) -> Blocks:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer, np.random.Generator)):
-        raise parameter("seed", "solve", "a whole number or a numpy Generator", seed)
-    if not isinstance(seed, np.random.Generator) and seed < 0:
-        raise parameter("seed", "solve", "a whole number >= 0", seed)
-    chosen = make("start", start) if isinstance(start, str) else start
-    return problem.first_point(chosen, np.random.default_rng(seed))
+    ready = prepare(problem, method, start, seed)
+    Y, _ = feasible(ready.problem, ready.Y)
+    check_domain(ready.problem, ready.method, Y)
+    return Iteration(ready.problem, ready.method, Y)
 
 
 def _stop_rule(

@@ -2,11 +2,11 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from attrs import evolve
+from attrs import evolve, fields
 
 from bregopt.blocks import Blocks
 from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
@@ -17,7 +17,7 @@ from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
-from bregopt.problem import Problem
+from bregopt.problem import Problem, ProblemParts, ResolvedKernel, ResolvedProblem
 
 
 @functools.cache
@@ -69,7 +69,7 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
         Further parameters that a spec cannot spell, such as arrays: ``make("regularizer", "graph", L, mu=100)``.
     """
     registry = _loaded().registry
-    if isinstance(spec, registry.kind(kind).interface) and not (args or kwargs):
+    if isinstance(spec, registry.kind(kind).types) and not (args or kwargs):
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
         spec = Spec("constant", (spec,))
@@ -95,9 +95,9 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise
     except (TypeError, ValueError) as error:
         raise ParameterError(f"The {entry.kind} '{entry.name}' refused its parameters: {error}") from error
-    interface = _loaded().registry.kind(entry.kind).interface
-    if not isinstance(part, interface):
-        raise parameter(entry.name, entry.provider, f"a {interface.__name__}", part)
+    kind = _loaded().registry.kind(entry.kind)
+    if not isinstance(part, kind.types):
+        raise parameter(entry.name, entry.provider, f"a {kind.interface.__name__}", part)
     return part
 
 
@@ -109,23 +109,39 @@ def _takes(factory: Callable[..., Any]) -> str:
     return ", ".join(shown) or "none"
 
 
-def compose(name: str, *args: Any, **kwargs: Any) -> Problem:
+def compose(name: str, *args: Any, **kwargs: Any) -> ResolvedProblem:
     """A registered problem, ready to solve: ``compose("relu-nmd", M, rank=20, U="l1(0.01)")``."""
     spec = parse(name)
     entry = _loaded().registry.get("problem", spec.name)
     return resolve(cast(Problem, build(entry, spec.args + args, spec.kwargs | kwargs)))
 
 
-def resolve(problem: Problem, kernel: KernelPolicy | None = None) -> Problem:
-    """The problem with its proximal map and its oracle; with another kernel where a method brings its own."""
+def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = None) -> ResolvedProblem:
+    """The problem with its oracle and the proximal map of its kernel, or of the one that a method puts in its place."""
+    if isinstance(problem, ResolvedProblem):
+        return problem
     if not isinstance(problem, Problem):
         raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
-    if kernel is not None and kernel is not problem.kernel:
-        problem = evolve(problem, kernel=kernel, prox=None, exact_prox=True)
-    if problem.resolved:
-        return problem
-    prox = problem.prox or resolve_prox(problem.kernel.sample(), problem.regularizer)
-    return problem.seen_through(problem.oracle or resolve_oracle(problem), prox)
+    if kernel is not None:
+        problem = evolve(problem, kernel=kernel, prox=None)
+    found = ResolvedKernel.of(
+        problem.kernel, problem.prox or resolve_prox(problem.kernel.sample(), problem.regularizer)
+    )
+    return ResolvedProblem(
+        **{it.name: getattr(problem, it.name) for it in fields(ProblemParts)},
+        oracle=problem.oracle or resolve_oracle(problem),
+        prox=found.prox,
+        exact_prox=found.exact,
+    )
+
+
+def with_kernels(problem: ResolvedProblem, kernels: Iterable[KernelPolicy]) -> ResolvedProblem:
+    """The problem with the proximal maps of further kernels at hand."""
+    for kernel in kernels:
+        if all(kernel is not known.policy for known in (problem.resolved_kernel, *problem.others)):
+            prox = resolve_prox(kernel.sample(), problem.regularizer)
+            problem = evolve(problem, others=(*problem.others, ResolvedKernel.of(kernel, prox)))
+    return problem
 
 
 def resolve_prox(kernel: Kernel, H: Separable) -> BregmanProx:
@@ -139,7 +155,7 @@ def resolve_prox(kernel: Kernel, H: Separable) -> BregmanProx:
     return cast(BregmanProx, prox)
 
 
-def resolve_oracle(problem: Problem) -> Oracle:
+def resolve_oracle(problem: ProblemParts) -> Oracle:
     """The first plugin's answer, or the plain oracle."""
     oracle = _loaded().manager.hook.bregopt_resolve_oracle(smooth=problem.smooth, block=problem.block)
     return cast(Oracle, oracle) if oracle else PlainOracle(problem.smooth, problem.block, problem.metrics)

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from attrs import field, frozen
 
-from bregopt.engine.method import Method
+from bregopt.engine.method import Method, Selector
 from bregopt.errors import DuplicateNameError, PluginError, UnknownNameError
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
@@ -33,6 +33,13 @@ class Kind:
     provider: str = CORE
     checks: Mapping[str, Callable[..., None]] = field(factory=dict)
     """by name, functions of (part, Draw); those of the core's own kinds are in ``bregopt.testing``"""
+    alternative: type | None = None
+    """what may stand in place of such a part, as a selector does for a method"""
+
+    @property
+    def types(self) -> tuple[type, ...]:
+        """What a part of the kind is an instance of."""
+        return (self.interface,) if self.alternative is None else (self.interface, self.alternative)
 
 
 KINDS = (
@@ -40,7 +47,7 @@ KINDS = (
     Kind("regularizer", Regularizer),
     Kind("smooth", SmoothPart),
     Kind("block", ClosedFormBlock),
-    Kind("method", Method),
+    Kind("method", Method, alternative=Selector),
     Kind("extrapolation", Extrapolation),
     Kind("step", StepRule),
     Kind("stop", StopRule),
@@ -107,7 +114,7 @@ class Registry:
     def kind_of(self, interface: type) -> Kind:
         """The kind that an interface class stands for."""
         for kind in reversed(self.kinds.values()):  # a plugin's interface may derive from one of the core's
-            if isinstance(interface, type) and issubclass(interface, kind.interface):
+            if isinstance(interface, type) and issubclass(interface, kind.types):
                 return kind
         raise PluginError(
             f"registry.add: {interface!r} is not an interface of bregopt or of a plugin, such as bregopt.Regularizer; "

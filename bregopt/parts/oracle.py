@@ -29,9 +29,8 @@ class Evaluation:
     W: Any
     value: float
     """F(Y, W) + G(W)"""
-    at: Blocks | None = None
-    gradient: Blocks | None = None
-    """∇_Y F(at, W)"""
+    _at: Blocks | None = None
+    _gradient: Blocks | None = None
     value_at: float | None = None
     """F(at, W) + G(W), where it was asked for"""
     norms: Norms = field(factory=dict)
@@ -44,16 +43,29 @@ class Evaluation:
     """the sum of the absolute terms of the value, and what rounding brings into them"""
 
     @property
+    def at(self) -> Blocks:
+        """The point of the gradient."""
+        return _asked_for(self._at)
+
+    @property
+    def gradient(self) -> Blocks:
+        """``∇_Y F(at, W)``."""
+        return _asked_for(self._gradient)
+
+    @property
+    def has_gradient(self) -> bool:
+        return self._gradient is not None
+
+    @property
     def reduced(self) -> bool:
         """Whether W was taken at the point of the gradient, so that the gradient is that of min_W F + G."""
-        return self.at is self.Y
+        return self._at is self.Y
 
 
-def gradient_of(evaluation: Evaluation) -> Blocks:
-    """The gradient of an evaluation that was asked for one."""
-    if evaluation.gradient is None:
-        raise IncompatibleError("An oracle was asked for a gradient and returned a Evaluation without one.")
-    return evaluation.gradient
+def _asked_for(found: Blocks | None) -> Blocks:
+    if found is None:
+        raise IncompatibleError("This evaluation has no gradient: evaluate(Y, at=...) asks an oracle for one.")
+    return found
 
 
 @final
@@ -83,7 +95,7 @@ class Oracle(ABC):
         return
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        """One turn over both blocks with W = W(Y), for methods that go block by block.
+        """An update of both blocks with W = W(Y), for methods that go block by block.
 
         ``update`` gets the gradient of F(·, W) for the first block at (Ū, V), and returns that block, U⁺; the gradient
         for the second is taken at (U⁺, V̄), where (Ū, V̄) is ``at``. An update that treats rows on their own
@@ -91,10 +103,10 @@ class Oracle(ABC):
         """
         first, second = Y.names
         before = self.evaluate(Y, at=Y if at is Y else Blocks(**{first: at[first], second: Y[second]}))
-        new = update(slice(0, Y[first].shape[0]), gradient_of(before)[first])
+        new = update(slice(0, Y[first].shape[0]), before.gradient[first])
         after = self.evaluate(Y, at=Blocks(**{first: new, second: at[second]}))
         seen = evolve(before, at=None, gradient=None, value_at=None, products=before.products + after.products)
-        return Sweep(seen, new, gradient_of(after)[second])
+        return Sweep(seen, new, after.gradient[second])
 
 
 @final

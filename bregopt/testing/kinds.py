@@ -11,7 +11,7 @@ from bregopt.errors import IncompatibleError
 from bregopt.host.compose import kinds
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.regularizer import Regularizer, Separable
-from bregopt.problem import Problem
+from bregopt.problem import Problem, ResolvedProblem
 from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule
 from bregopt.testing.draw import Draw
@@ -35,7 +35,7 @@ TABLES: Mapping[type, Mapping[str, Callable[[Any, Draw], None]]] = {
 
 def checkable(part: Any) -> bool:
     """Whether there are checks for this part."""
-    return isinstance(part, (*_tables(), Separable, Problem)) or _is_pair(part)
+    return isinstance(part, (*_tables(), Separable, Problem, ResolvedProblem)) or _is_pair(part)
 
 
 def _tables() -> dict[type, Mapping[str, Callable[[Any, Draw], None]]]:
@@ -48,8 +48,12 @@ def checks_of(part: Any) -> dict[str, Check]:
     if isinstance(part, Separable):
         named = [(f"{block}: {name}", one) for block, H in part.named.items() for name, one in checks_of(H).items()]
         return dict(named) or checks_of(part["every block"])
-    if isinstance(part, Problem) or _is_pair(part):
-        pair = (part, part.first_point(None, np.random.default_rng(0))) if isinstance(part, Problem) else part
+    if isinstance(part, (Problem, ResolvedProblem)) or _is_pair(part):
+        pair = (
+            (part, part.first_point(None, np.random.default_rng(0)))
+            if isinstance(part, (Problem, ResolvedProblem))
+            else part
+        )
         return {name: functools.partial(one, pair) for name, one in PROBLEM.items()}
     for kind, table in _tables().items():
         if isinstance(part, kind):
@@ -64,9 +68,14 @@ def title(part: Any) -> str:
     """How a report names a part."""
     if _is_pair(part):
         return f"{part[0].name} at {part[1]!r}"
-    shown = part.name if isinstance(part, Problem) else repr(part)
+    shown = part.name if isinstance(part, (Problem, ResolvedProblem)) else repr(part)
     return f"{type(part).__name__}()" if " object at 0x" in shown else shown
 
 
 def _is_pair(part: Any) -> bool:
-    return isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Problem) and isinstance(part[1], Blocks)
+    return (
+        isinstance(part, tuple)
+        and len(part) == 2
+        and isinstance(part[0], (Problem, ResolvedProblem))
+        and isinstance(part[1], Blocks)
+    )

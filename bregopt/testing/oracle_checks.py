@@ -7,7 +7,7 @@ import numpy as np
 from bregopt.blocks import Blocks
 from bregopt.host.compose import resolve_oracle
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle
-from bregopt.problem import Problem
+from bregopt.problem import Problem, ResolvedProblem
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.signals import fail, skip
@@ -20,7 +20,7 @@ HEAD = (
 )
 
 
-def oracles(problem: Problem) -> tuple[Oracle, PlainOracle]:
+def oracles(problem: Problem | ResolvedProblem) -> tuple[Oracle, PlainOracle]:
     """The problem's own oracle, where it is a special one, and the plain one."""
     oracle = problem.oracle or resolve_oracle(problem)
     if isinstance(oracle, PlainOracle):
@@ -55,10 +55,10 @@ def apart(one: Evaluation, two: Evaluation, value_at: bool = False) -> str | Non
     for name, (mine, plain) in figures.items():
         if not abs(mine - plain) <= 1e-9 * abs(plain) + 1e-12 * abs(two.value):
             return f"{name} is {mine!r}, not {plain!r}"
-    if two.gradient is not None:
+    if two.has_gradient:
         room = 1e-10 * np.abs(two.gradient.flat).max()
-        if one.gradient is None or not np.abs(one.gradient.flat - two.gradient.flat).max() <= room:
+        if not one.has_gradient or not np.abs(one.gradient.flat - two.gradient.flat).max() <= room:
             return "the gradient is another"
-    if one.Y is not two.Y or one.at is not two.at:
+    if one.Y is not two.Y or one.has_gradient is not two.has_gradient or (two.has_gradient and one.at is not two.at):
         return "Y or at is another"
     return None

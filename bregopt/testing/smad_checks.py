@@ -11,7 +11,7 @@ from bregopt.blocks import Blocks
 from bregopt.host.compose import examples
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.smooth import Smad
-from bregopt.problem import Problem
+from bregopt.problem import ProblemParts
 from bregopt.testing.ascent import Contest, Side, function, highest
 from bregopt.testing.code import number, snippet
 from bregopt.testing.draw import Draw
@@ -28,7 +28,7 @@ Bound = Callable[[Kernel, Smad], Side | None]
 class Statement:
     """F with W fixed, or the reduced function, against the kernel of a policy."""
 
-    problem: Problem
+    problem: ProblemParts
     policy: KernelPolicy
     reduced: bool
     W: Any

@@ -3,13 +3,13 @@
 import numpy as np
 
 from bregopt.blocks import Blocks
-from bregopt.problem import Problem
+from bregopt.problem import Problem, ResolvedProblem
 from bregopt.testing.code import number, snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.signals import fail
 from bregopt.testing.taylor import wrong_gradient
 
-Pair = tuple[Problem, Blocks]
+Pair = tuple[Problem | ResolvedProblem, Blocks]
 HEAD = "problem, F = part[0], part[0].smooth"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt.blocks import Array, Blocks
-from bregopt.parts.oracle import Oracle, PlainOracle, Sweep, gradient_of
+from bregopt.parts.oracle import Oracle, PlainOracle, Sweep
 from bregopt.testing.code import snippet
 from bregopt.testing.draw import Draw
 from bregopt.testing.oracle_checks import HEAD, apart, oracles
@@ -61,7 +61,7 @@ def sweep_equals_plain(pair: Pair, draw: Draw) -> None:
 
 def _step(plain: PlainOracle, Y: Blocks) -> float:
     """A step of about a third of the first block."""
-    X, G = Y[Y.names[0]], gradient_of(plain.evaluate(Y, at=Y))[Y.names[0]]
+    X, G = Y[Y.names[0]], plain.evaluate(Y, at=Y).gradient[Y.names[0]]
     return float(f"{0.3 * (np.linalg.norm(X) or 1.0) / (np.linalg.norm(G) or 1.0):.3g}")
 
 

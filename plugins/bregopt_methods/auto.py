@@ -5,7 +5,7 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Method, Problem, State, Trait, make
+from bregopt import Blocks, Method, ResolvedProblem, Selector, Trait, make
 from bregopt.errors import IncompatibleError
 
 SPARSE = 0.25
@@ -18,24 +18,19 @@ LARGE = 2**18
 
 @final
 @frozen
-class Auto(Method):
+class Auto(Selector):
     """Picks by H, by density × rank and by size; the result says which method it was, and why."""
 
-    def settle(self, problem: Problem, Y: Blocks) -> tuple[Method, tuple[str, ...]]:
+    def select(self, problem: ResolvedProblem, Y: Blocks) -> tuple[Method, str]:
         for spec, why in candidates(problem, Y):
             method: Method = make("method", spec)
-            if _takes(method, problem):
-                return method, (f"auto picked {spec}: {why}.",)
+            if _takes(method, problem) and (method.uses_kernel or not problem.kernel_named):
+                asked = " It uses the kernel that was asked for." if problem.kernel_named else ""
+                return method, f"auto picked {spec}: {why}.{asked}"
         raise IncompatibleError(f"No method that auto knows takes the {problem.name}: name one with method=.")
 
-    def start(self, problem: Problem, Y: Blocks) -> State:
-        raise IncompatibleError("auto is no iteration of its own: ask settle(problem, Y) for the method it picks.")
 
-    def advance(self, problem: Problem, state: State) -> State:
-        return self.start(problem, state.Y)
-
-
-def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
+def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]:
     """Specs of methods, the best first, each with the reason for it."""
     penalties = [problem.regularizer[name] for name in Y.names]
     density = problem.block.density()
@@ -62,7 +57,7 @@ def candidates(problem: Problem, Y: Blocks) -> Iterator[tuple[str, str]]:
         yield "aapb", f"{model}, and {density:.0%} of M is not zero"
 
 
-def _takes(method: Method, problem: Problem) -> bool:
+def _takes(method: Method, problem: ResolvedProblem) -> bool:
     try:
         method.check(problem)
     except IncompatibleError:

@@ -1,24 +1,22 @@
 """What this plugin registers."""
 
-from bregopt import Method, Registrar, hookimpl
-from bregopt_methods.a_nmd import ANMD
-from bregopt_methods.aals import AALS
-from bregopt_methods.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper
+from bregopt import Method, Registrar, Selector, hookimpl
+from bregopt_methods.acceleration.hybrid import hybrid
 from bregopt_methods.auto import Auto
-from bregopt_methods.bella import BELLA
-from bregopt_methods.bpg import bpg
-from bregopt_methods.cocain import cocain
-from bregopt_methods.ebcd import EBCD
-from bregopt_methods.ecd import ECD
-from bregopt_methods.els import ELS
-from bregopt_methods.palm import IPALM, PALM
-from bregopt_methods.ppalm import IPPALM, PPALM
-from bregopt_methods.switch import hybrid
+from bregopt_methods.blockwise.aals import AALS
+from bregopt_methods.blockwise.ecd import ECD
+from bregopt_methods.blockwise.els import ELS
+from bregopt_methods.bregman.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper, bpg
+from bregopt_methods.bregman.bella import BELLA
+from bregopt_methods.bregman.cocain import cocain
+from bregopt_methods.nmd.a_nmd import ANMD
+from bregopt_methods.nmd.ebcd_nmd import EBCD
+from bregopt_methods.palm.palm import IPALM, IPPALM, PALM, PPALM
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
-    registry.add(Method, "auto", Auto)
+    registry.add(Selector, "auto", Auto)
     registry.add(Method, "aapb", aapb)
     registry.add(Method, "aapb-certified", aapb_certified)
     registry.add(Method, "aapb-paper", aapb_paper)

@@ -86,7 +86,7 @@ class SmoothOracle(Oracle):
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
         S = self.smooth.S.value(Y["U"])
         changes: dict[str, Any] = {"value": evaluation.value + S, "scale": evaluation.scale + S}
-        if at is not None and evaluation.gradient is not None:
+        if at is not None:
             changes["gradient"] = self.smooth.added(evaluation.gradient, at)
         if at is not None and evaluation.value_at is not None:
             changes["value_at"] = evaluation.value_at + self.smooth.S.value(at["U"])

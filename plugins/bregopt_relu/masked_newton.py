@@ -1,13 +1,12 @@
 """masked-newton: damped Newton steps on min_W F, row by row for U and column by column for V."""
 
 import math
-from collections.abc import Mapping
 from typing import final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Method, Problem, State, Subgradient, Trait, balanced, nesterov, oracle_of, validate
+from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, Trait, balanced, nesterov, validate
 from bregopt.errors import IncompatibleError
 from bregopt_relu.block import ReluBlock
 from bregopt_relu.data import Data
@@ -48,9 +47,10 @@ class MaskedNewton(Method):
     ``balance`` the factors of the same product that have the least H follow.
     """
 
+    uses_kernel = False
     balance: bool = field(default=True, validator=validate.instance_of(bool, "true or false"))
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: ResolvedProblem) -> None:
         _data(problem)
         for name in ("U", "V"):
             H = problem.regularizer[name]
@@ -60,12 +60,12 @@ class MaskedNewton(Method):
                     "use aapb, or a separable regularizer such as l1, l1-nonneg, ridge or elastic-net."
                 )
 
-    def start(self, problem: Problem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
         M = _data(problem)
         rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M))
-        return State.at(oracle_of(problem).evaluate(Y), problem.regularizer.value(Y), inner=rest)
+        return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
-    def advance(self, problem: Problem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State) -> State:
         past: Carried = state.inner
         beta, theta = nesterov(past.theta)
         on_U, on_V, Y, H = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
@@ -90,28 +90,25 @@ class MaskedNewton(Method):
             rounding=M.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
-            assumptions={"descent": on_V.value + H <= state.objective + M.rounding * max(scale, state.scale)},
             inner=Carried(Y_prev, theta, on_U.delta, on_V.delta, past.columns),
         )
 
     @property
-    def assumptions(self) -> Mapping[str, str]:
-        return {
-            "descent": "a step without extrapolation lowers Φ row by row, and a row where it would not is not moved"
-        }
+    def safeguard(self) -> str:
+        return "a row that would raise Φ is not moved, and a step that would raise it is taken again without β"
 
-    def subgradient(self, problem: Problem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
         """The element of ∂Φ(Y) of least norm, where four numbers spell H."""
         Y = state.Y
         penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
-        gradient = oracle_of(problem).evaluate(Y, at=Y).gradient if None not in penalties.values() else None
-        if gradient is None:
+        if None in penalties.values():
             return None
+        gradient = problem.oracle.evaluate(Y, at=Y).gradient
         A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}
         return Subgradient(Blocks(**A), gradient.norm())
 
 
-def _ahead(problem: Problem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:
+def _ahead(problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:
     """Ȳ, brought back to where H is finite."""
     if beta == 0:
         return Y
@@ -119,17 +116,17 @@ def _ahead(problem: Problem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:
     return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP)
 
 
-def _step(problem: Problem, past: Carried, Y: Blocks) -> tuple[Turn, Turn, Blocks, float]:
+def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[Turn, Turn, Blocks, float]:
     """Both turns from Y, the point they lead to, and H there."""
     H = problem.regularizer
     on_U = turn(_data(problem), Y["U"], Y["V"], past.delta_U, H["U"])
     on_V = turn(past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
-    oracle_of(problem).charge(on_U.products + on_V.products)
+    problem.oracle.charge(on_U.products + on_V.products)
     new = Blocks(U=on_U.U, V=on_V.U.T)
     return on_U, on_V, new, H.value(new)
 
 
-def _data(problem: Problem) -> Data:
+def _data(problem: ResolvedProblem) -> Data:
     """M, of a problem that the method can solve."""
     if not isinstance(problem.block, ReluBlock) or not isinstance(problem.smooth, Factorization):
         raise IncompatibleError(

@@ -85,6 +85,7 @@ def relu_nmd(
         start=ScaledRandom(),
         metrics=_metrics(data),
         name="ReLU-NMD problem",
+        kernel_named=kernel != "auto",
     )
 
 

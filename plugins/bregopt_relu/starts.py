@@ -5,12 +5,12 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Blocks, Problem, Start
+from bregopt import Blocks, ProblemParts, Start
 from bregopt.errors import IncompatibleError
 from bregopt_relu.block import ReluBlock
 
 
-def _block(problem: Problem, name: str) -> ReluBlock:
+def _block(problem: ProblemParts, name: str) -> ReluBlock:
     if not isinstance(problem.block, ReluBlock):
         raise IncompatibleError(f"The start '{name}' is for ReLU-NMD; the {problem.name} needs another.")
     return problem.block
@@ -21,7 +21,7 @@ def _block(problem: Problem, name: str) -> ReluBlock:
 class ScaledRandom(Start):
     """Gaussian U and V, each scaled to the Frobenius norm ``√‖M‖_F``."""
 
-    def point(self, problem: Problem, rng: np.random.Generator) -> Blocks:
+    def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
         block = _block(problem, "scaled-random")
         M, rank = block.M, block.rank
         factors = {"U": rng.standard_normal((M.shape[0], rank)), "V": rng.standard_normal((rank, M.shape[1]))}
@@ -34,7 +34,7 @@ class ScaledRandom(Start):
 class TSVD(Start):
     """The balanced truncated SVD of M: ``U = U_r S^½``, ``V = S^½ V_rᵀ``."""
 
-    def point(self, problem: Problem, rng: np.random.Generator) -> Blocks:
+    def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
         block = _block(problem, "tsvd")
         U, s, Vt = block.M.leading(block.rank)
         root = np.sqrt(s)

@@ -55,9 +55,3 @@ def test_what_masked_newton_cannot_read_goes_block_by_block(tmp_path):
 def test_a_graph_in_F_leaves_aapb():
     graph = bo.make("regularizer", "graph", 2.0 * np.eye(60) - np.roll(np.eye(60), 1, 0) - np.roll(np.eye(60), -1, 0))
     assert picked(matrix(SMALL, 0.05), H="l1(0.1)", graph=graph) == "aapb"
-
-
-def test_auto_is_no_iteration_of_its_own():
-    problem = bo.compose("relu-nmd", matrix(SMALL, 0.5), rank=3)
-    with pytest.raises(bo.errors.IncompatibleError, match="ask settle"):
-        bo.make("method", "auto").start(problem, problem.first_point(None, np.random.default_rng(0)))

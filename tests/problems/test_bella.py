@@ -3,12 +3,13 @@
 import itertools
 import math
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse
 from attrs import evolve, frozen
-from bregopt_methods.envelope import envelope
-from bregopt_methods.lbfgs import LBFGS
+from bregopt_methods.acceleration.lbfgs import LBFGS
+from bregopt_methods.bregman.bella import Envelope
 from dense_bregman import lbfgs_matrix
 
 import bregopt as bo
@@ -72,7 +73,7 @@ def test_the_envelope_lies_between_both_objectives_and_falls_as_the_step_grows(H
         )
         evaluation = problem.oracle.evaluate(Y_bar, at=Y_bar)
         kernel = problem.kernel.pick(True).at(evaluation.norms)
-        values = [envelope(problem, evaluation, step, kernel) for step in (0.01, 0.1, 0.5, 1.0)]
+        values = [Envelope.of(bo.BregmanModel(problem, evaluation, kernel, step)) for step in (0.01, 0.1, 0.5, 1.0)]
         for seen in values:  # L = 1: every one of these steps passes the upper test
             assert phi(problem, seen.Y) <= seen.value * (1 + 1e-12)
             assert seen.value <= phi(problem, Y_bar) * (1 + 1e-12)
@@ -85,7 +86,7 @@ def test_no_other_point_has_a_smaller_model_than_the_envelope():
     Y_bar = bo.Blocks(U=rng.standard_normal((40, 4)), V=rng.random((4, 30)))
     evaluation = problem.oracle.evaluate(Y_bar, at=Y_bar)
     kernel = problem.kernel.pick(True).at(evaluation.norms)
-    made = envelope(problem, evaluation, 0.7, kernel)
+    made = Envelope.of(bo.BregmanModel(problem, evaluation, kernel, 0.7))
 
     def model(Y):
         slope = evaluation.gradient.dot(Y - Y_bar)
@@ -219,7 +220,7 @@ def test_a_trial_point_that_is_not_finite_is_refused_and_the_proximal_point_take
         known.add(Y.flat.tobytes())
         return Y
 
-    guarded = problem.seen_through(Cliff(problem.oracle, known), prox)
+    guarded = attrs.evolve(problem, oracle=Cliff(problem.oracle, known), prox=prox)
     result = bo.solve(guarded, method="bella", start=start, max_iterations=20)
     plain = bo.solve(problem, method="bella(memory=0)", start=start, max_iterations=20)
     np.testing.assert_array_equal(result.Y.flat, plain.Y.flat)
@@ -278,7 +279,7 @@ def test_a_step_that_could_not_grow_is_tried_again_after_as_many_iterations():
     problem = small()
     run = bo.iterate(problem, method="bella(memory=0)")
     walk = next(itertools.islice(run, 5, None)).inner
-    step, long = evolve(walk.step, curvature=0.01 / walk.step.made.step), walk.step.made.step
+    step, long = evolve(walk.step, curvature=0.01 / walk.step.envelope.model.step), walk.step.envelope.model.step
     walk = evolve(walk, step=step)
     assert walk.planned(0.6) == 2 * long, "at once after τ = 0"
     planned = []
@@ -380,7 +381,7 @@ def test_trials_stay_in_the_domain_of_burgs_kernel():
         run = bo.iterate(problem, method=f"bella(memory={memory})", start=bo.Blocks(y=np.ones(8)))
         states = list(itertools.islice(run, 200))
         values = [state.lyapunov for state in states]
-        assert all(state.inner.step.made.Y_bar.flat.min() > 0 for state in states[1:])
+        assert all(state.inner.step.envelope.model.Y_bar.flat.min() > 0 for state in states[1:])
         assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
         errors[memory] = np.abs(states[-1].Y.y - truth).max()
     assert errors[10] < 0.5 * errors[0] < 0.05
@@ -398,7 +399,7 @@ def test_states_say_what_they_show():
     for state in states[1:]:
         true = phi(problem, state.Y)
         assert state.objective == pytest.approx(true, rel=1e-12) if state.exact else state.objective >= true
-        made = state.inner.step.made
+        made = state.inner.step.envelope
         np.testing.assert_array_equal(made.Y.flat, state.Y.flat)
         assert state.lyapunov == made.value
     assert sum(state.exact for state in states) >= 10
@@ -428,15 +429,15 @@ def test_parameters_outside_their_range_are_refused(spec):
 
 
 def test_a_test_that_failed_is_never_accepted_where_the_curvature_is_unknown(monkeypatch):
-    import bregopt_methods.bella_step as step
+    import bregopt_methods.bregman.bella as step
 
     problem = bo.compose("relu-nmd", np.maximum(0, np.random.default_rng(0).standard_normal((8, 6))), rank=2)
     Y = problem.first_point(None, np.random.default_rng(0))
     seen, made = [], step.reached(problem, problem.oracle.evaluate(Y, at=Y), 64.0)
 
     def silent(made, evaluation):
-        seen.append(made.step)
-        return step.Step(made, evaluation, holds=made.step <= 16.0, curvature=None)
+        seen.append(made.model.step)
+        return step.Step(made, evaluation, holds=made.model.step <= 16.0, curvature=None)
 
     monkeypatch.setattr(step, "_test", silent)
     assert step.tested(problem, made).holds

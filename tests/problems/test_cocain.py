@@ -78,7 +78,7 @@ def test_forty_iterations_agree_with_the_dense_reference(M, size, restart):
     x, rows, evaluations = reference(dense, start.flat, 40, restart)
     run = bo.iterate(problem, method=f"cocain(restart={restart})", start=start)
     states = [next(run) for _ in range(41)][1:]
-    seen = np.array([(s.objective, s.beta, s.step, s.inner.point.lower) for s in states])
+    seen = np.array([(s.objective, s.beta, s.step, s.inner.lower) for s in states])
     np.testing.assert_allclose(seen, rows, rtol=1e-7)
     np.testing.assert_allclose(states[-1].Y.flat, x, rtol=0, atol=1e-8 * np.abs(x).max())
     assert states[-1].counts.gradients == evaluations

@@ -346,7 +346,7 @@ def test_e10_the_largest_beta_is_the_root_of_a_quartic_and_may_be_smaller():
 
     problem = bo.compose("relu-nmd", synthetic(200, 120), rank=10, U="l1(0.01)", V="l1(0.015)", kernel="paper")
     for state, after in pairwise(run(problem, 100)):  # "was not seen to fail"
-        move, kernel = after.Y - state.Y, after.inner.kernel
+        move, kernel = after.Y - state.Y, after.inner.model.kernel
         spent = kernel.divergence(after.Y, after.Y.plus(0.6, move))
         assert spent <= 0.5 * kernel.divergence(state.Y, after.Y)
 

@@ -1,5 +1,6 @@
 """PALM, iPALM, PPALM and iPPALM against an independent dense NumPy iteration, and what never rises with them."""
 
+import attrs
 import numpy as np
 import pytest
 import scipy.sparse
@@ -138,7 +139,7 @@ def test_several_tiles_and_the_plain_oracle_give_the_same(M, start, method, monk
 
     problem = bo.compose("relu-nmd", M, rank=RANK, U="l1(0.1)", V="nonneg")
     whole = bo.solve(problem, method=method, start=start, max_iterations=20)
-    plain = problem.seen_through(bo.PlainOracle(problem.smooth, problem.block, problem.metrics), problem.prox)
+    plain = attrs.evolve(problem, oracle=bo.PlainOracle(problem.smooth, problem.block, problem.metrics))
     two = bo.solve(plain, method=method, start=start, max_iterations=20)
     np.testing.assert_allclose(two.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)
     monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
@@ -286,7 +287,7 @@ STEPS = ["l1(0.4)", "mcp(0.5, 2)", "mcp(0.5, 0.2)", "l0(0.2)", "l0-ball(3)"]
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(STEPS))
 def test_a_step_on_a_block_does_to_the_objective_what_its_margin_and_drag_say(seed, spec):
-    from bregopt_methods.palm_step import BlockStep
+    from bregopt_methods.palm.iteration import BlockStep
 
     rng = np.random.default_rng(seed)
     H, (n, m) = bo.make("regularizer", spec), rng.integers(1, 6, 2)
@@ -314,7 +315,7 @@ def test_a_step_on_a_block_does_to_the_objective_what_its_margin_and_drag_say(se
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.4, 0.0), (0.0, 0.3)])
 def test_what_margin_and_drag_say_of_a_step_is_sharp(alpha, beta):
-    from bregopt_methods.palm_step import BlockStep
+    from bregopt_methods.palm.iteration import BlockStep
 
     L, Delta = 2.0, 1.5
     step = BlockStep.of(bo.Zero(), L, 3.0, alpha, beta)

@@ -194,7 +194,7 @@ def poisson(kernel="burg"):
 def test_iterates_and_extrapolated_points_never_leave_the_domain(method):
     def inside(state):
         assert (state.Y.y > 0).all()
-        assert (state.inner.Y_bar.y > 0).all()
+        assert (state.inner.model.Y_bar.y > 0).all()
 
     result = bo.solve(poisson(), method=method, max_iterations=100, observers=[inside])
     assert (result.Y.y > 0).all()

@@ -103,8 +103,9 @@ def test_the_free_residual_is_that_of_the_kernel():
         if state.iteration == 3:
             break
     plan = states[2].inner
-    gap = plan.kernel.gradient(plan.Y_bar) - plan.kernel.gradient(states[3].Y)
-    assert states[3].stationarity == pytest.approx(gap.norm() / plan.step, rel=1e-12)
+    kernel, Y_bar = plan.model.kernel, plan.model.Y_bar
+    gap = kernel.gradient(Y_bar) - kernel.gradient(states[3].Y)
+    assert states[3].stationarity == pytest.approx(gap.norm() / plan.model.step, rel=1e-12)
 
 
 def test_kernel_auto_is_tight_where_W_lags_and_fixed_where_it_does_not():
@@ -112,7 +113,7 @@ def test_kernel_auto_is_tight_where_W_lags_and_fixed_where_it_does_not():
         for state in bo.iterate(problem(kernel=kernel), method=method):
             if state.iteration == 5:
                 break
-        return state.inner.kernel.a, state.inner.kernel.b
+        return state.inner.model.kernel.a, state.inner.model.kernel.b
 
     assert kernels("aapb(step=1)", "auto") == kernels("aapb(step=1)", "tight")
     assert kernels("apb(step=1)", "auto") == kernels("apb(step=1)", "fixed")

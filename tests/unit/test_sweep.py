@@ -79,7 +79,8 @@ def assert_right(problem, M, Y, at, row_wise, rtol=1e-10):
     assert swept.evaluation.value == pytest.approx(0.5 * np.sum((W - Y.U @ Y.V) ** 2), rel=rtol)
     assert swept.evaluation.norms["frobenius"] == pytest.approx(np.linalg.norm(W), rel=rtol)
     assert swept.evaluation.metrics == pytest.approx(problem.oracle.evaluate(Y).metrics, rel=rtol)
-    assert (swept.evaluation.Y, swept.evaluation.at, swept.evaluation.gradient) == (Y, None, None)
+    assert swept.evaluation.Y is Y
+    assert not swept.evaluation.has_gradient
     assert swept.evaluation.products == (3 if row_wise else 4)
     return update
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from bregopt import Array, Blocks, Problem, Subgradient, gradient_of, oracle_of
+from bregopt import Array, Blocks, ResolvedProblem, Subgradient
 from bregopt.errors import IncompatibleError
 
 
-def check_bare(problem: Problem, method: str) -> None:
+def check_unregularized(problem: ResolvedProblem, method: str) -> None:
     """Refuse an H."""
     if not problem.regularizer.is_zero:
         raise IncompatibleError(
@@ -15,7 +15,7 @@ def check_bare(problem: Problem, method: str) -> None:
         )
 
 
-def check_factors(problem: Problem, Y: Blocks, method: str) -> None:
+def check_factors(problem: ResolvedProblem, Y: Blocks, method: str) -> None:
     """Refuse an F that is not ½‖W − UV‖², which is known by its Gram matrices VVᵀ and UᵀU."""
     if len(Y.names) == 2:
         U, V = (Y[name] for name in Y.names)
@@ -33,7 +33,7 @@ def _same(G: Array | None, X: Array) -> bool:
     return G is not None and float(np.linalg.norm(G - X)) <= 1e-9 * float(np.linalg.norm(X))
 
 
-def bare_subgradient(problem: Problem, Y: Blocks) -> Subgradient:
+def unregularized_subgradient(problem: ResolvedProblem, Y: Blocks) -> Subgradient:
     """``A = ∇F(Y, W(Y))``, by an evaluation."""
-    A = gradient_of(oracle_of(problem).evaluate(Y, at=Y))
+    A = problem.oracle.evaluate(Y, at=Y).gradient
     return Subgradient(A, A.norm())

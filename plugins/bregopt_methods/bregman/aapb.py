@@ -1,6 +1,9 @@
-"""AAPB under its names: the fast variant, the certified one, and the paper's to the letter."""
+"""AAPB under its names: the fast variant, the certified one, the paper's to the letter, and BPG, its case β = 0."""
+
+import math
 
 from bregopt import AAPB, Extrapolation, KernelPolicy, StepRule, make
+from bregopt.errors import parameter
 
 Rule = float | str
 
@@ -15,7 +18,7 @@ def aapb(
     """Accelerated alternating partial Bregman: W at the extrapolated point, Nesterov's β, a predicted step, a guard.
 
     ``beta`` and ``step`` are rules or numbers. Where one is a number this is the paper's family: then W is taken at
-    Y^k, the guard is off, and what is not given is the guaranteed rule, Assumption 2 for β and 1/L for the step.
+    Y^k, the guard is off, and the defaults are the guaranteed rules, Assumption 2 for β and 1/L for the step.
     """
     plain = _is_number(beta) or _is_number(step)
     return AAPB(
@@ -46,6 +49,17 @@ def aapb_paper(beta: Rule | Extrapolation = 0.6) -> AAPB:
 def apb_paper() -> AAPB:
     """The paper's APB to the letter: β = 0, λ = 1, the kernel 3ψ1 + ‖W‖_F ψ2."""
     return apb(1.0, "paper")
+
+
+def bpg(step: Rule | StepRule | None = None, L: float = 1.1) -> AAPB:
+    """Bregman proximal gradient (NoLips) on f(Y) = min_W F + G: ``Y⁺ = argmin H + ⟨∇f(Y), ·⟩ + D_ψ(·, Y)/λ``.
+
+    As ∇f(Y) = ∇F(Y, W(Y)) it is AAPB with β = 0. The step is 1/L, 1/1.1 as its authors have it, or a rule's:
+    ``step="backtrack"`` is BPG-WB, with L from 0.01 upward by the factor 1.1 until the upper test holds.
+    """
+    if not 0 < L < math.inf:
+        raise parameter("L", "bpg", "a finite number > 0", L)
+    return AAPB(make("extrapolation", "zero"), make("step", 1.0 / L if step is None else step))
 
 
 def _is_number(value: object) -> bool:

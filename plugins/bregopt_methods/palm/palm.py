@@ -1,13 +1,31 @@
-"""PALM and its inertial form."""
+"""PALM, the paper's partial PALM, and their inertial forms."""
 
-from typing import final
+from numbers import Real
+from typing import Any, final
 
 from attrs import field, frozen
 
 from bregopt import Regularizer, validate
-from bregopt.errors import IncompatibleError
-from bregopt_methods.palm_inertia import GROWING, growing
-from bregopt_methods.palm_method import PalmMethod
+from bregopt.errors import IncompatibleError, parameter
+from bregopt_methods.palm.iteration import PalmMethod
+
+GROWING = "growing"
+
+
+def growing(k: int) -> float:
+    """``(k − 1)/(k + 2)``, k = 1, 2, …"""
+    return (k - 1) / (k + 2)
+
+
+def below_one_or_growing(instance: Any, attribute: Any, value: Any) -> None:
+    """Refuse what is neither a number in [0, 1) nor the word for growing inertia."""
+    if isinstance(value, str):
+        good = value == GROWING
+    else:
+        good = isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) < 1
+    if not good:
+        rule = f"'{GROWING}' or a number >= 0 and < 1"
+        raise parameter(attribute.name, type(instance).__name__, rule, value)
 
 
 @final
@@ -16,7 +34,7 @@ class PALM(PalmMethod):
     """Proximal alternating linearised minimisation: W exactly, then each block with c = γL.
 
     Bolte, Sabach and Teboulle ask for γ > 1, so that Φ falls by a share of |Y⁺ − Y|² whatever H is; where H is convex
-    γ = 1 will do. As W is solved at every turn, it is ``ppalm(scale=γ)``.
+    γ = 1 will do. As W is solved at every iteration, it is ``ppalm(scale=γ)``.
     """
 
     gamma: float = field(default=1.001, validator=validate.number(above=0))
@@ -66,3 +84,41 @@ class IPALM(PalmMethod):
                 "take alpha < 1/2, or the method palm."
             )
         return self.gamma * min(needs)
+
+
+@final
+@frozen
+class PPALM(PalmMethod):
+    """Partial PALM: W exactly, then each block by a proximal gradient step with c = scale·L."""
+
+    scale: float = field(default=1.0, validator=validate.number(above=0))
+    moves = False
+
+    def inertia(self, k: int) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def modulus(self, H: Regularizer, L: float) -> float:
+        return self.scale * L
+
+
+@final
+@frozen
+class IPPALM(PalmMethod):
+    """Inertial partial PALM: the same from Ȳ = Y + βΔ; ``beta`` is a number, or "growing" for (k − 1)/(k + 2).
+
+    With c = L there is a theorem for β ≤ 1/4 and convex H only, see ``ipalm``; β = 0.6 is the paper's choice.
+    """
+
+    beta: float | str = field(default=0.6, validator=below_one_or_growing)
+    scale: float = field(default=1.0, validator=validate.number(above=0))
+
+    @property
+    def moves(self) -> bool:
+        return self.beta != 0
+
+    def inertia(self, k: int) -> tuple[float, float]:
+        beta = growing(k) if isinstance(self.beta, str) else self.beta
+        return beta, beta
+
+    def modulus(self, H: Regularizer, L: float) -> float:
+        return self.scale * L

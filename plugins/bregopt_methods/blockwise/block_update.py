@@ -1,4 +1,4 @@
-"""One turn over both blocks with W held: each block is improved on its own model, and Φ is bounded for nothing."""
+"""An update of both blocks with W held: each is improved on its own model, and Φ is bounded for nothing."""
 
 import math
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Evaluation, Problem, Regularizer, oracle_of
+from bregopt import Array, Blocks, Evaluation, Regularizer, ResolvedProblem
 from bregopt.errors import IncompatibleError
 
 DIGITS = 0.1
-"""The rounding of an entry of W − UV, in units of the rounding that a Evaluation allows its value."""
+"""The rounding of an entry of W − UV, in units of the rounding that an Evaluation allows its value."""
 
 
 @final
 @frozen(eq=False)
-class Model:
+class BlockModel:
     """``⟨∇F, E⟩ + ½⟨EG, E⟩ + H(X + E)`` on the lines of a block: the rows of the first, the columns of the second."""
 
     G: Array
@@ -27,13 +27,13 @@ class Model:
 
 Step = Callable[[Array, Array], tuple[Array, Array]]
 """``(X, ∇F) -> (X⁺, ξ)`` for some lines, one in each row: no worse on the model, with ξ ∈ ∂H(X⁺)."""
-Solver = Callable[[Model], Step]
+Solver = Callable[[BlockModel], Step]
 
 
 @final
 @frozen(eq=False)
-class Turn:
-    """The turn from y, with W = W(y), to Y."""
+class BlockUpdate:
+    """The update from y, with W = W(y), to Y."""
 
     evaluation: Evaluation
     """at y"""
@@ -48,13 +48,13 @@ class Turn:
     """|∇F + ξ|, the gradient of each block from before its step"""
 
 
-def turn(problem: Problem, y: Blocks, solver: Solver, *, row_wise: bool) -> Turn:
+def block_update(problem: ResolvedProblem, y: Blocks, solver: Solver, *, row_wise: bool) -> BlockUpdate:
     """U⁺ on its model at y, then V⁺ on its model at (U⁺, V): three products where ``row_wise``, else four."""
     first, second = y.names
     U, V, H = y[first], y[second], problem.regularizer
     flat, gains = np.empty_like(y.flat), list[tuple[int, float, float]]()
     xi = y.layout.views(flat)
-    on_U = Model(gram(problem, y, first), H[first], False, U.shape[0])
+    on_U = BlockModel(gram(problem, y, first), H[first], False, U.shape[0])
     step = solver(on_U)
 
     def update(rows: slice, gradient: Array) -> Array:
@@ -62,33 +62,33 @@ def turn(problem: Problem, y: Blocks, solver: Solver, *, row_wise: bool) -> Turn
         gains.append((rows.start, *_gain(on_U, new - U[rows], gradient, xi[first][rows])))
         return new
 
-    swept = oracle_of(problem).sweep(y, y, update, row_wise=row_wise)
-    half = y.map(lambda name, old: swept.first if name == first else old)
-    on_V = Model(gram(problem, half, second), H[second], True, V.shape[1])
-    VT, xi[second].T[...] = solver(on_V)(V.T, swept.gradient.T)
-    Y = y.map(lambda name, _: swept.first if name == first else VT.T)
+    sweep = problem.oracle.sweep(y, y, update, row_wise=row_wise)
+    half = y.map(lambda name, old: sweep.first if name == first else old)
+    on_V = BlockModel(gram(problem, half, second), H[second], True, V.shape[1])
+    VT, xi[second].T[...] = solver(on_V)(V.T, sweep.gradient.T)
+    Y = y.map(lambda name, _: sweep.first if name == first else VT.T)
 
-    last = _gain(on_V, VT - V.T, swept.gradient.T, xi[second].T)
+    last = _gain(on_V, VT - V.T, sweep.gradient.T, xi[second].T)
     pairs = [*(gain for _, *gain in sorted(gains)), last]  # in an order that no thread decides
-    changes, F, penalty = [change for change, _ in pairs], swept.evaluation.value, H.value(Y)
+    changes, F, penalty = [change for change, _ in pairs], sweep.evaluation.value, H.value(Y)
     size = math.sqrt(abs(float(np.vdot(on_U.G, on_V.G))))  # ‖U⁺V‖
-    return Turn(
-        evaluation=swept.evaluation,
+    return BlockUpdate(
+        evaluation=sweep.evaluation,
         Y=Y,
         xi=y.like(flat),
         bound=F + sum(changes) + penalty,
-        scale=swept.evaluation.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
+        scale=sweep.evaluation.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
         residual=math.sqrt(sum(square for _, square in pairs)),
     )
 
 
-def _gain(model: Model, E: Array, gradient: Array, xi: Array) -> tuple[float, float]:
+def _gain(model: BlockModel, E: Array, gradient: Array, xi: Array) -> tuple[float, float]:
     """``⟨∇F, E⟩ + ½⟨EG, E⟩`` and ``|∇F + ξ|²``."""
     residual = gradient + xi
     return float(np.vdot(gradient, E) + 0.5 * np.vdot(E @ model.G, E)), float(np.vdot(residual, residual))
 
 
-def check_blocks(problem: Problem, Y: Blocks) -> None:
+def check_blocks(problem: ResolvedProblem, Y: Blocks) -> None:
     """Refuse an F that has no model of each of two blocks."""
     if len(Y.names) != 2:
         raise IncompatibleError(
@@ -98,7 +98,7 @@ def check_blocks(problem: Problem, Y: Blocks) -> None:
         gram(problem, Y, name)
 
 
-def gram(problem: Problem, Y: Blocks, name: str) -> Array:
+def gram(problem: ResolvedProblem, Y: Blocks, name: str) -> Array:
     """G of the block's model."""
     G = problem.smooth.gram(Y, name)
     if G is None:

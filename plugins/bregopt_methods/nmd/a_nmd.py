@@ -2,11 +2,11 @@
 
 from typing import final
 
+import numpy as np
 from attrs import evolve, field, frozen
 
-from bregopt import Blocks, Method, Problem, State, Subgradient, gradient_of, oracle_of, validate
-from bregopt_methods.bare import bare_subgradient, check_bare, check_factors
-from bregopt_methods.tangent import ahead, bases, truncated
+from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, validate
+from bregopt_methods.nmd.unregularized import check_factors, check_unregularized, unregularized_subgradient
 
 NAME = "a-nmd"
 SETTLED = 2
@@ -41,24 +41,25 @@ class ANMD(Method):
     that of Z on the tangent space at T̄, ``steps`` times over, which leads to the exact one; six products a step.
     """
 
+    uses_kernel = False
     beta: float = field(default=0.7, validator=validate.number(at_least=0, at_most=1))
     eta: float = field(default=0.4, validator=validate.number(above=0, below=1))
     gamma: float = field(default=1.1, validator=validate.number(at_least=1))
     gamma_bar: float = field(default=1.05, validator=validate.number(at_least=1))
     steps: int = field(default=2, validator=validate.whole(at_least=1))
 
-    def check(self, problem: Problem) -> None:
-        check_bare(problem, NAME)
+    def check(self, problem: ResolvedProblem) -> None:
+        check_unregularized(problem, NAME)
 
-    def start(self, problem: Problem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
         check_factors(problem, Y, NAME)
-        return State.at(oracle_of(problem).evaluate(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
+        return State.at(problem.oracle.evaluate(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
 
-    def advance(self, problem: Problem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State) -> State:
         past: Momentum = state.inner
         k, beta = state.iteration + 1, past.beta
         Y = self._truncated(problem, past)
-        seen = oracle_of(problem).evaluate(Y)
+        seen = problem.oracle.evaluate(Y)
         if k > SETTLED and not seen.value < state.objective:
             rest = Momentum(state.Y, past.there, self.eta * beta, past.good, past.good)
             return evolve(state, iteration=k, beta=beta, inner=rest)
@@ -66,19 +67,51 @@ class ANMD(Method):
         if k > SETTLED:
             following = min(past.bound, self.gamma * beta)
             bound = min(1.0, self.gamma_bar * following)
-        onward = Momentum(ahead(Y, state.Y, beta), past.here, following, bound, beta)
+        onward = Momentum(extrapolated(Y, state.Y, beta), past.here, following, bound, beta)
         return State.at(seen, 0.0, iteration=k, beta=beta, inner=onward)
 
-    def _truncated(self, problem: Problem, past: Momentum) -> Blocks:
+    def _truncated(self, problem: ResolvedProblem, past: Momentum) -> Blocks:
         """TSVD_r of Z: as its weights add up to one, they make ∇½‖Z − UV‖² of the gradients for the single W."""
         Y = past.here
         for _ in range(self.steps):
             at = bases(Y)
-            G = gradient_of(oracle_of(problem).evaluate(past.here, at=at))
+            G = problem.oracle.evaluate(past.here, at=at).gradient
             if past.there is not past.here and past.beta > 0:
-                G = G.plus(past.beta, G - gradient_of(oracle_of(problem).evaluate(past.there, at=at)))
+                G = G.plus(past.beta, G - problem.oracle.evaluate(past.there, at=at).gradient)
             Y = truncated(at, G)
         return Y
 
-    def subgradient(self, problem: Problem, state: State) -> Subgradient:
-        return bare_subgradient(problem, state.Y)
+    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient:
+        return unregularized_subgradient(problem, state.Y)
+
+
+def bases(Y: Blocks) -> Blocks:
+    """Orthonormal bases of the columns of U and the rows of V."""
+    return Y.map(lambda name, X: np.linalg.qr(X)[0] if name == Y.names[0] else np.linalg.qr(X.T)[0].T)
+
+
+def truncated(at: Blocks, gradient: Blocks) -> Blocks:
+    """Balanced factors of the best rank-r approximation of ``PZ + ZQ − PZQ``, P = UUᵀ and Q = VᵀV for the bases ``at``.
+
+    Z is known by the gradient of ½‖Z − UV‖² there, which is (U − ZVᵀ, V − UᵀZ).
+    """
+    first, second = at.names
+    U, V, r = at[first], at[second], at[second].shape[0]
+    ZVt, UtZ = U - gradient[first], V - gradient[second]
+    C = U.T @ ZVt
+    left, L = np.linalg.qr(ZVt - U @ C)
+    right, R = np.linalg.qr((UtZ - C @ V).T)
+    P, s, Qt = np.linalg.svd(np.block([[C, R.T], [L, np.zeros_like(C)]]))
+    root = np.sqrt(s[:r])
+    new_U = (U @ P[:r, :r] + left @ P[r:, :r]) * root
+    new_V = root[:, None] * (Qt[:r, :r] @ V + Qt[:r, r:] @ right.T)
+    return Blocks(**{first: new_U, second: new_V})
+
+
+def extrapolated(Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:
+    """``Y + β(Y − Y_prev)``, with the factors of Y_prev rotated, (UG, GᵀV), to lie as near to those of Y as can be."""
+    first, second = Y.names
+    P, _, Qt = np.linalg.svd(Y_prev[first].T @ Y[first] + Y_prev[second] @ Y[second].T)
+    G = P @ Qt
+    rotated = Blocks(**{first: Y_prev[first] @ G, second: G.T @ Y_prev[second]})
+    return Y.plus(beta, Y - rotated)

@@ -1,0 +1,165 @@
+"""The step that was taken, what can be foreseen of the next one, and the next one as it is planned."""
+
+import math
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any, final
+
+from attrs import evolve, frozen
+
+from bregopt.blocks import Blocks
+from bregopt.engine.model import BregmanModel
+from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
+from bregopt.parts.oracle import Evaluation
+from bregopt.parts.smooth import Smad
+from bregopt.problem import ResolvedProblem
+from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
+
+Promise = Callable[[Kernel, Norms], Smad | None]
+"""What F promises of a kernel, for every W within these norms."""
+
+
+@final
+@frozen(eq=False)
+class TakenStep:
+    """The step that made Y^k from Y^{k−1}; before the first one Y^{−1} = Ȳ = Y^0."""
+
+    iteration: int
+    """k"""
+    Y_prev: Blocks
+    model: BregmanModel
+    divergence: float
+    """D_{ψ_{k−1}}(Y^{k−1}, Y^k)"""
+    memory: Any
+    """of the β rule"""
+    objective: float
+    """Φ(Y^{k−1})"""
+    rise: float | None = None
+    """Φ(Y^k) − Φ(Y^{k−1}), or that of the step before where Φ(Y^k) is not known yet"""
+
+    @classmethod
+    def none(cls, problem: ResolvedProblem, evaluation: Evaluation, kernel: Kernel, memory: Any = None) -> "TakenStep":
+        """Before the first step, at the Y of an evaluation."""
+        Y, model = evaluation.Y, BregmanModel(problem, evaluation, kernel, 1.0)
+        return cls(0, Y, model, 0.0, memory, evaluation.value + problem.regularizer.value(Y))
+
+    def forget(self, rule: Extrapolation) -> "TakenStep":
+        """The same step, with the β rule as at the start."""
+        return evolve(self, memory=rule.begin())
+
+
+@final
+@frozen(eq=False, slots=False)
+class KernelForecast:
+    """What is known of ψ_k at Y^k before W^{k+1} is: the kernel for bounds of its norms, and what F promises of it."""
+
+    problem: ResolvedProblem
+    Y: Blocks
+    last: TakenStep
+    promise: Promise
+    reduced: bool
+    """whether W is taken at the point of the gradient"""
+    lagging: bool = False
+    """whether W is taken at Y^k, whatever β is"""
+
+    @cached_property
+    def policy(self) -> KernelPolicy:
+        return self.problem.kernel.pick(self.reduced)
+
+    @cached_property
+    def D(self) -> Blocks:
+        """Y^k − Y^{k−1}"""
+        return self.Y - self.last.Y_prev
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether the forecast is the same for every β."""
+        return self.lagging or self.policy.sample() is self.policy
+
+    @cached_property
+    def of(self) -> Callable[[float], Forecast]:
+        """From β to the forecast."""
+        before = self.last.model.evaluation
+
+        @cache
+        def forecast(beta: float) -> Forecast:
+            norms = self.problem.block.bound_norms(before.norms, self.extrapolated(beta), before.Y)
+            kernel = self.policy.at(norms)
+            return Forecast(kernel, self.promise(kernel, norms))
+
+        return (lambda beta: forecast(0.0)) if self.steady else forecast
+
+    def extrapolated(self, beta: float) -> Blocks:
+        """Ȳ^k = Y^k + β(Y^k − Y^{k−1})"""
+        return self.Y if beta == 0 else self.Y.plus(beta, self.D)
+
+    def longest_step(self) -> float | None:
+        """1/L at Y^k, the longest step that needs no test; ``None`` where L is not known."""
+        smad = self.of(0.0).smad
+        return None if smad is None else 1.0 / smad.upper
+
+    def context(self, step: float) -> ExtrapolationContext:
+        """What the rule for β_k is told, where λ_k is planned so."""
+        return ExtrapolationContext(
+            iteration=self.last.iteration,
+            Y=self.Y,
+            D=self.D,
+            step=step,
+            step_prev=self.last.model.step,
+            kernel_prev=self.last.model.kernel,
+            divergence=self.last.divergence,
+            longest=self.policy.sample().longest(self.Y, self.D),
+            forecast=self.of,
+            steady=self.steady,
+            Y_bar_prev=self.last.model.Y_bar,
+            rise=self.last.rise,
+        )
+
+
+@final
+@frozen(eq=False)
+class PlannedStep:
+    """Everything decided for the step from Y^k, before it is taken: λ_k and ψ_k, β_k and Ȳ^k, and W^{k+1}."""
+
+    last: TakenStep
+    beta: float
+    model: BregmanModel
+    """λ, Ȳ, W and ψ"""
+    smad: Smad | None
+    memory: Any
+    gap: float | None = None
+    """F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), where it was evaluated"""
+
+    def beta_test(self, Y: Blocks, rule: Extrapolation) -> bool:
+        """Assumption 2 at Ȳ, for a kernel and a step that may change, with the gap of F or the least known bound."""
+        if self.beta == 0 or self.model.Y_bar is Y:
+            return True
+        cost, budget = self._sides(Y, rule)
+        if cost <= budget:
+            return True
+        evaluation = self.model.evaluation
+        if self.gap is not None:
+            noise = evaluation.rounding * (evaluation.scale + abs(evaluation.value_at or 0.0))
+        else:  # Ȳ is rounded to the last digits of Y
+            noise = budget * (1e-9 + 1e-15 * Y.norm() / (self.model.Y_bar - Y).norm())
+        return cost <= budget + noise
+
+    def shorter_beta(self, Y: Blocks, rule: Extrapolation) -> float:
+        """A β that should pass, if both sides of the test grow like β²; zero where it would be tiny."""
+        cost, budget = self._sides(Y, rule)
+        beta = self.beta * min(0.8, 0.95 * math.sqrt(budget / cost))
+        return beta if beta > 1e-3 else 0.0
+
+    def _sides(self, Y: Blocks, rule: Extrapolation) -> tuple[float, float]:
+        """What Assumption 2 compares: D_{ψ_k}(Y, Ȳ)/λ_k + gap, and (δ − ε)·D_{ψ_{k−1}}(Y^{k−1}, Y)/λ_{k−1}."""
+        step, Y_bar = self.model.step, self.model.Y_bar
+        D = self.model.kernel.divergence(Y, Y_bar)
+        budget = (rule.delta - rule.epsilon) * self.last.divergence / self.last.model.step
+        if self.gap is not None:
+            return D / step + self.gap, budget
+        if self.smad is None:
+            return math.inf, budget
+        cost = math.inf if self.smad.lower is None else (1.0 / step + self.smad.lower) * D
+        if cost > budget and self.smad.low is not None:
+            cost = min(cost, D / step + self.smad.low.divergence(Y, Y_bar))
+        return cost, budget

@@ -1,0 +1,61 @@
+"""What is decided before a run: the method, the start, and the kernels that the method and its members bring."""
+
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt.blocks import Blocks
+from bregopt.engine.method import Method, Selector
+from bregopt.engine.solve import feasible
+from bregopt.errors import parameter
+from bregopt.host.compose import make, resolve, with_kernels
+from bregopt.parts.kernel import KernelPolicy
+from bregopt.problem import Problem, ResolvedProblem, Start
+
+
+@final
+@frozen(eq=False)
+class Prepared:
+    """A run that can begin."""
+
+    problem: ResolvedProblem
+    method: Method
+    Y: Blocks
+    notes: tuple[str, ...] = ()
+    """which method a selector chose, and why"""
+
+
+def prepare(
+    problem: Problem | ResolvedProblem,
+    method: Any,
+    start: Blocks | Start | str | None,
+    seed: int | np.random.Generator,
+) -> Prepared:
+    """Resolve the problem, make the start, let a selector choose, and resolve the kernels that the method brings."""
+    chosen: Method | Selector = make("method", method)
+    resolved = resolve(problem, chosen.kernel if isinstance(chosen, Method) else None)
+    Y = _first_point(resolved, start, seed)
+    if isinstance(chosen, Method):
+        return Prepared(with_kernels(resolved, _kernels(chosen)), chosen, Y)
+    picked, why = chosen.select(resolved, feasible(resolved, Y)[0])
+    return Prepared(with_kernels(resolved, _kernels(picked)), picked, Y, (why,))
+
+
+def _kernels(method: Method) -> Iterator[KernelPolicy]:
+    if method.kernel is not None:
+        yield method.kernel
+    for member in method.members:
+        yield from _kernels(member)
+
+
+def _first_point(
+    problem: ResolvedProblem, start: Blocks | Start | str | None, seed: int | np.random.Generator
+) -> Blocks:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer, np.random.Generator)):
+        raise parameter("seed", "solve", "a whole number or a numpy Generator", seed)
+    if not isinstance(seed, np.random.Generator) and seed < 0:
+        raise parameter("seed", "solve", "a whole number >= 0", seed)
+    chosen = make("start", start) if isinstance(start, str) else start
+    return problem.first_point(chosen, np.random.default_rng(seed))

@@ -1,0 +1,1 @@
+"""Methods that minimise over one block after the other."""

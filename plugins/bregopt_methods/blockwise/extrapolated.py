@@ -1,0 +1,112 @@
+"""The iteration of ecd and els: W at Nesterov's point, then an update of both blocks by a solver of their models."""
+
+from abc import abstractmethod
+from typing import final
+
+from attrs import evolve, frozen
+
+from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, balanced, nesterov
+from bregopt_methods.blockwise.block_update import Solver, block_update, check_blocks
+
+BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
+
+
+@final
+@frozen(eq=False)
+class Carried:
+    """What an iteration leaves to the next."""
+
+    Y_prev: Blocks
+    theta: float
+    xi: Blocks | None
+    """an element of ∂H(Y^k), where the step to Y^k gave one"""
+
+
+class ExtrapolatedBlocks(Method):
+    """An update of both blocks from y = Y^k + β_k(Y^k − Y^{k−1}), with W = W(y) and Nesterov's β_k.
+
+    Where its bound of Φ is above the last one, it is made from Y^k instead. That one is not above: it starts at
+    F(Y^k, W(Y^k)) + H(Y^k), the least of the bounds of Φ(Y^k), and lowers that.
+    """
+
+    uses_kernel = False
+    balance: bool
+    """whether each iteration ends with the factors of the same product that have the least H"""
+
+    @property
+    @abstractmethod
+    def solver(self) -> Solver: ...
+
+    @abstractmethod
+    def row_wise(self, problem: ResolvedProblem, name: str) -> bool:
+        """Whether the solver treats each row of this block on its own."""
+
+    @final
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+        check_blocks(problem, Y)
+        return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=Carried(Y, 1.0, None))
+
+    @final
+    def advance(self, problem: ResolvedProblem, state: State) -> State:
+        Y, past, row_wise = state.Y, state.inner, self.row_wise(problem, state.Y.names[0])
+        beta, theta = nesterov(past.theta)
+        y = Y if beta == 0 else Y.plus(beta, Y - past.Y_prev)
+        made = block_update(problem, y, self.solver, row_wise=row_wise)
+        if beta > 0 and not made.bound <= state.lyapunov:
+            beta, theta = nesterov(1.0)
+            made = block_update(problem, Y, self.solver, row_wise=row_wise)
+        following = State(
+            iteration=state.iteration + 1,
+            Y=made.Y,
+            objective=made.bound,
+            metrics=made.evaluation.metrics,
+            lyapunov=made.bound,
+            scale=made.scale,
+            rounding=made.evaluation.rounding,
+            beta=beta,
+            stationarity=made.residual,
+            exact=False,
+            inner=Carried(Y, theta, made.xi),
+        )
+        return _rebalanced(problem, following) if self.balance else following
+
+    @final
+    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+        return subgradient(problem, state.Y, state.inner.xi)
+
+    @property
+    def lyapunov(self) -> str:
+        return BOUND
+
+    @property
+    def safeguard(self) -> str:
+        return "an update that would raise the bound is made again without extrapolation"
+
+
+def _rebalanced(problem: ResolvedProblem, state: State) -> State:
+    """The state with the factors of the same product that have the least H; Y^{k−1} goes along, and so does ξ.
+
+    A ridge moves ξ with Y, and nothing else does: a positive multiple of an entry keeps its sign.
+    """
+    F, H, past = problem.smooth, problem.regularizer, state.inner
+    Y, Y_prev = balanced(F, H, state.Y, past.Y_prev)
+    if Y is state.Y:
+        return state
+    fall = H.value(state.Y) - H.value(Y)
+    ridges = {name: h.ridge for name in Y.names if (h := H[name].scalar()) is not None}
+    xi = None if past.xi is None else past.xi + (Y - state.Y).map(lambda name, E: ridges[name] * E)
+    return evolve(
+        state,
+        Y=Y,
+        objective=state.objective - fall,
+        lyapunov=state.lyapunov - fall,
+        inner=Carried(Y_prev, past.theta, xi),
+    )
+
+
+def subgradient(problem: ResolvedProblem, Y: Blocks, xi: Blocks | None) -> Subgradient | None:
+    """``A = ∇F(Y, W(Y)) + ξ``, by an evaluation."""
+    if xi is None:
+        return None
+    slope = problem.oracle.evaluate(Y, at=Y).gradient
+    return Subgradient(slope + xi, slope.norm())

@@ -1,0 +1,1 @@
+"""Methods that take Bregman proximal steps on all blocks at once."""

@@ -1,0 +1,1 @@
+"""Methods made for nonlinear matrix decomposition without H."""

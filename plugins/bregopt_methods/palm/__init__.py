@@ -1,0 +1,1 @@
+"""Methods that take a proximal gradient step on each block in turn."""
