@@ -30,27 +30,34 @@ from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 if TYPE_CHECKING:
     from bregopt import testing
+    from bregopt.cli.interrupt import Interrupt
+    from bregopt.engine.solve import feasible
     from bregopt.host.api import iterate, solve
     from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins, resolve_data
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
+    from bregopt.host.spec import parse as parse_spec
 
 __version__ = "0.1.0"
 
-_HOST = {
-    "bregman_prox": "compose",
-    "catalog": "compose",
-    "compose": "compose",
-    "hookimpl": "hookspecs",
-    "hookspec": "hookspecs",
-    "iterate": "api",
-    "load_plugin": "compose",
-    "make": "compose",
-    "plugins": "compose",
-    "Registrar": "registry",
-    "resolve_data": "compose",
-    "solve": "api",
+_LAZY = {
+    "bregman_prox": "host.compose:bregman_prox",
+    "catalog": "host.compose:catalog",
+    "compose": "host.compose:compose",
+    "feasible": "engine.solve:feasible",
+    "hookimpl": "host.hookspecs:hookimpl",
+    "hookspec": "host.hookspecs:hookspec",
+    "Interrupt": "cli.interrupt:Interrupt",
+    "iterate": "host.api:iterate",
+    "load_plugin": "host.compose:load_plugin",
+    "make": "host.compose:make",
+    "parse_spec": "host.spec:parse",
+    "plugins": "host.compose:plugins",
+    "Registrar": "host.registry:Registrar",
+    "resolve_data": "host.compose:resolve_data",
+    "solve": "host.api:solve",
 }
+"""Public names by where they stand, for what needs more than numpy."""
 
 __all__ = [
     "AAPB",
@@ -63,6 +70,7 @@ __all__ = [
     "Extrapolation",
     "ExtrapolationContext",
     "Forecast",
+    "Interrupt",
     "Kernel",
     "KernelByMode",
     "KernelPolicy",
@@ -99,6 +107,7 @@ __all__ = [
     "catalog",
     "compose",
     "errors",
+    "feasible",
     "gradient_of",
     "hookimpl",
     "hookspec",
@@ -107,6 +116,7 @@ __all__ = [
     "make",
     "nesterov",
     "oracle_of",
+    "parse_spec",
     "plugins",
     "resolve_data",
     "solve",
@@ -118,9 +128,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "testing":
         return importlib.import_module("bregopt.testing")
-    if name not in _HOST:
+    if name not in _LAZY:
         raise AttributeError(f"module 'bregopt' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"bregopt.host.{_HOST[name]}"), name)
+    module, _, its_name = _LAZY[name].partition(":")
+    value = getattr(importlib.import_module(f"bregopt.{module}"), its_name)
     globals()[name] = value
     return value
 

@@ -12,7 +12,7 @@ from bregopt_methods.lbfgs import LBFGS
 from dense_bregman import lbfgs_matrix
 
 import bregopt as bo
-from bregopt.cli.builtin import mycielskian
+from bregopt.matrices import mycielskian
 
 
 def relu(seed=0, shape=(40, 30), rank=4):

@@ -10,17 +10,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bregopt_bench import display, measuring
+from bregopt_bench.display import status_line
+from bregopt_bench.speed import pass_rows, stored
+from bregopt_bench.speed.matrices import Size, drawn
+from bregopt_bench.speed.pass_command import print_rows
+from bregopt_bench.speed.pass_rows import Row, bare_products, obvious_code, point_with_residual
+from bregopt_bench.speed.scale import side_lengths
 from rich.console import Console
 from scipy import sparse
 
 import bregopt as bo
-from bregopt.cli import bench_rivals, bench_stored, progress, timing
-from bregopt.cli.bench_case import drawn
-from bregopt.cli.bench_growth import sides
-from bregopt.cli.bench_residual import point
-from bregopt.cli.bench_rivals import bare, obvious
-from bregopt.cli.bench_size import Size
-from bregopt.cli.notice import notice
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RATIOS = ("pass_over_bare", "obvious_over_pass", "iteration_over_pass")
@@ -28,7 +28,7 @@ RATIOS = ("pass_over_bare", "obvious_over_pass", "iteration_over_pass")
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    monkeypatch.setattr(timing, "PAUSE", 0.0)
+    monkeypatch.setattr(measuring, "PAUSE", 0.0)
 
 
 @pytest.fixture
@@ -83,11 +83,8 @@ def test_a_table_has_a_row_for_every_size_and_type_and_fits_the_page(bench):
 
 
 def test_a_long_name_is_folded_to_fit_the_page(capsys):
-    from bregopt.cli.bench_pass_tables import print_rows
-    from bregopt.cli.bench_row import Row
-
-    case = {"matrix": "term-document-counts.mtx.gz 9394×36771", "rank": 100, "density": 0.00375, "dtype": "float64"}
-    print_rows([Row(case=case, bare=9.9, seconds=9.9, obvious=99.9, lagged=9.9, iteration=9.9, memory=10**9)], 7)
+    facts = {"matrix": "term-document-counts.mtx.gz 9394×36771", "rank": 100, "density": 0.00375, "dtype": "float64"}
+    print_rows([Row(facts=facts, bare=9.9, seconds=9.9, obvious=99.9, lagged=9.9, iteration=9.9, memory=10**9)], 7)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 110
     assert "0.375 %   float64   9900   9900" in out
@@ -110,12 +107,12 @@ def test_json_holds_the_times_the_ratios_and_the_machine(bench):
 
 @pytest.mark.parametrize("density", [None, 0.2])
 def test_the_obvious_code_and_the_pass_give_the_same_figures(density):
-    case = drawn(Size(40, 30, 3, density), "float64")
-    problem = bo.compose("relu-nmd", case.M, rank=3)
+    matrix = drawn(Size(40, 30, 3, density), "float64")
+    problem = bo.compose("relu-nmd", matrix.M, rank=3)
     Y = next(bo.iterate(problem)).Y
     evaluation = problem.oracle.evaluate(Y, at=Y)
-    dense = case.M if density is None else case.M.toarray()
-    value, left, right, error = obvious(dense, Y.U, Y.V)()
+    dense = matrix.M if density is None else matrix.M.toarray()
+    value, left, right, error = obvious_code(dense, Y.U, Y.V)()
     assert value == pytest.approx(evaluation.value)
     assert error == pytest.approx(evaluation.metrics["relative_error"])
     np.testing.assert_allclose(left, evaluation.gradient.U, atol=1e-12)
@@ -126,7 +123,7 @@ def test_the_obvious_code_and_the_pass_give_the_same_figures(density):
 def test_the_bare_products_are_the_same_in_blocks_of_any_height(height):
     rng = np.random.default_rng(0)
     U, V = rng.standard_normal((40, 3)), rng.standard_normal((3, 30))
-    products = bare(U, V, height)
+    products = bare_products(U, V, height)
     for _ in range(2):
         left, right = products()
         np.testing.assert_allclose(left, U @ V @ V.T)
@@ -134,7 +131,7 @@ def test_the_bare_products_are_the_same_in_blocks_of_any_height(height):
 
 
 def test_a_large_matrix_is_measured_without_the_obvious_code(bench, monkeypatch):
-    monkeypatch.setattr(bench_rivals, "LARGE", 100)
+    monkeypatch.setattr(pass_rows, "LARGE", 100)
     out = bench("pass", "--size", "40x30:3")
     assert all(" – " in line for line in out.splitlines() if "float" in line)
 
@@ -154,7 +151,7 @@ def test_a_file_takes_the_place_of_the_grid(write, bench, tmp_path):
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
 def test_the_residual_has_the_share_of_non_zeros_it_is_said_to_have(share):
     size = Size(200, 1000, 4, 0.004)
-    M, Y = drawn(size, "float64").M.toarray(), point(size, share)
+    M, Y = drawn(size, "float64").M.toarray(), point_with_residual(size, share)
     X = Y.U @ Y.V
     S = np.where(M > 0, M, np.minimum(0, X)) - X
     assert np.count_nonzero(S) / S.size == pytest.approx(share, rel=0.01)
@@ -171,17 +168,17 @@ def test_residuals_are_a_table_of_their_own(bench):
 
 def test_a_stored_matrix_is_iterated_on_and_removed(bench, temporary):
     record = json.loads(bench("pass", "--stored", "60x50:3", "--json"))
-    stored = record["stored"]
-    assert (stored["bytes"], stored["dtype"], len(stored["seconds"])) == (60 * 50 * 4, "float32", 3)
-    assert stored["iteration_seconds"] == pytest.approx(sum(stored["seconds"]) / 3)
+    row = record["stored"]
+    assert (row["bytes"], row["dtype"], len(row["seconds"])) == (60 * 50 * 4, "float32", 3)
+    assert row["iteration_seconds"] == pytest.approx(sum(row["seconds"]) / 3)
     assert record["rows"] == []
     assert list(temporary.iterdir()) == []
     assert "s per iteration" in bench("pass", "--stored", "60x50:3")
 
 
 def test_a_stored_matrix_is_random_in_every_block_of_rows(monkeypatch, tmp_path):
-    monkeypatch.setattr(bench_stored, "WRITE_ENTRIES", 200)
-    bench_stored._write(tmp_path / "M", Size(61, 50, 3))
+    monkeypatch.setattr(stored, "WRITE_ENTRIES", 200)
+    stored._write(tmp_path / "M", Size(61, 50, 3))
     M = np.fromfile(tmp_path / "M", np.float32).reshape(61, 50)
     assert M.min() >= 0
     assert np.unique(M, axis=0).shape == (61, 50)
@@ -196,7 +193,7 @@ def test_ctrl_c_removes_the_stored_matrix(call, monkeypatch, temporary):
             raise KeyboardInterrupt
         return [1.0]
 
-    monkeypatch.setattr(bench_stored, "_iterate", pressed)
+    monkeypatch.setattr(stored, "_iterate", pressed)
     code, out, err = call("bench", "pass", "--stored", "60x50:3")
     assert calls == [[], [60 * 50 * 4]]
     assert (code, out) == (130, "")
@@ -265,7 +262,7 @@ def test_a_picture_that_cannot_be_written_is_a_line(call, tmp_path):
 
 
 def test_sides_grow_by_a_constant_factor_from_end_to_end():
-    assert sides(1e4, 1e8, 5) == [100, 316, 1000, 3162, 10000]
+    assert side_lengths(1e4, 1e8, 5) == [100, 316, 1000, 3162, 10000]
 
 
 def test_scale_measures_sizes_and_threads(bench):
@@ -303,11 +300,11 @@ def test_workers_need_dask(call, monkeypatch):
 
 def test_a_terminal_is_told_what_is_measured(monkeypatch):
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
-    monkeypatch.setattr(progress, "terminal", lambda: console)
-    with notice() as show:
+    monkeypatch.setattr(display, "_terminal", lambda: console)
+    with status_line() as show:
         show("measuring 40×30")
     assert "measuring 40×30" in console.file.getvalue()
     console.file.truncate(0)
-    with notice(wanted=False) as show:
+    with status_line(wanted=False) as show:
         show("measuring 40×30")
     assert console.file.getvalue() == ""

@@ -7,17 +7,17 @@ import sys
 
 import numpy as np
 import pytest
+from bregopt_bench import measuring
+from bregopt_bench.peers.lbfgsb import l_bfgs_b
+from bregopt_bench.peers.pyproximal_palm import pyproximal_palm
+from bregopt_bench.peers.recorder import Trace
+from bregopt_bench.race import cases
+from bregopt_bench.race.comparison import AtBudget, Comparison, against_peers, performance_profile, times_to_target
+from bregopt_bench.race.curves import Curve, curve
 from scipy.optimize import minimize
 
 import bregopt as bo
-from bregopt.cli import race_run, timing
-from bregopt.cli.builtin import synthetic
-from bregopt.cli.race_cell import Cell
-from bregopt.cli.race_curve import Curve, Trace, curve
-from bregopt.cli.race_heat import Heat
-from bregopt.cli.race_lbfgsb import l_bfgs_b
-from bregopt.cli.race_pyproximal import pyproximal_palm
-from bregopt.cli.race_standing import duels, profile, reaches
+from bregopt.matrices import synthetic
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SMALL = ("synthetic(20, 15, 3)", "-r", 3, "--products", 12, "--products", 30, "--seeds", 2)
@@ -27,7 +27,7 @@ LOST = "aapb(step=1e30)"
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    monkeypatch.setattr(timing, "PAUSE", 0.0)
+    monkeypatch.setattr(measuring, "PAUSE", 0.0)
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def trace(objective, status=bo.Status.MAX_PRODUCTS, products=None, error=None):
     return Trace(history, status, "a reason")
 
 
-def heat(curves, **fields):
+def comparison(curves, **fields):
     facts = {"matrix": "M", "rows": 4, "columns": 4, "density": 1.0, "rank": 1, "start": "tsvd"}
     given = {"skipped": {}, "notes": (), "products": (7.0, 10.0), "given_seconds": (), **fields}
     made = {name: [curve(it, seed) for seed, it in enumerate(traces)] for name, traces in curves.items()}
-    return Heat(facts=facts, curves=made, **given)
+    return Comparison(facts=facts, curves=made, **given)
 
 
 def test_a_curve_is_the_lowest_objective_so_far_with_the_error_there():
@@ -97,40 +97,40 @@ def test_an_objective_is_reached_at_the_first_row_below_it():
 
 
 def test_methods_within_a_thousandth_are_level():
-    cell = Cell("products", 9, {"a": 100.0, "b": 100.05, "c": 100.2, "d": math.inf}, floor=0.0)
-    assert cell.winners == ["a", "b"]
-    assert cell.ratio("c") == pytest.approx(1.002)
-    assert cell.ratio("d") == math.inf
+    it = AtBudget("products", 9, {"a": 100.0, "b": 100.05, "c": 100.2, "d": math.inf}, floor=0.0)
+    assert it.winners == ["a", "b"]
+    assert it.ratio("c") == pytest.approx(1.002)
+    assert it.ratio("d") == math.inf
 
 
 def test_objectives_that_differ_by_rounding_are_level():
-    cell = Cell("products", 9, {"a": 1e-27, "b": 1e-25, "c": 1e-9}, floor=1e-24)
-    assert cell.winners == ["a", "b"]
-    assert cell.ratio("c") > 1e12
+    it = AtBudget("products", 9, {"a": 1e-27, "b": 1e-25, "c": 1e-9}, floor=1e-24)
+    assert it.winners == ["a", "b"]
+    assert it.ratio("c") > 1e12
 
 
 def test_where_all_diverged_nobody_is_best():
-    cell = Cell("products", 9, {"aapb": math.inf, "palm": math.inf}, floor=1.0)
-    assert cell.winners == []
-    assert duels([cell], ["aapb"]) == {"aapb": {"ahead": 0, "level": 1, "behind": 0}}
+    it = AtBudget("products", 9, {"aapb": math.inf, "palm": math.inf}, floor=1.0)
+    assert it.winners == []
+    assert against_peers([it], ["aapb"]) == {"aapb": {"ahead": 0, "level": 1, "behind": 0}}
 
 
 def test_the_profile_counts_cells_by_ratio_to_the_best():
-    cells = [Cell("products", 9, {"a": 1.0, "b": b}, floor=0.0) for b in (1.0, 1.4, 1.9, 50.0)]
-    assert profile(cells)["b"] == {
+    found = [AtBudget("products", 9, {"a": 1.0, "b": b}, floor=0.0) for b in (1.0, 1.4, 1.9, 50.0)]
+    assert performance_profile(found)["b"] == {
         **{"cells": 4, "best": 1, "within_1.1": 1, "within_1.5": 2, "within_2": 3, "within_10": 3}
     }
-    assert profile(cells)["a"]["best"] == 4
+    assert performance_profile(found)["a"]["best"] == 4
 
 
-def test_duels_are_against_peers_only():
+def test_ours_are_counted_against_peers_only():
     values = [
         {"aapb": 2.0, "ecd": 1.0, "palm": 3.0},
         {"aapb": 3.0, "ecd": 1.0, "palm": 3.0},
         {"aapb": 4.0, "palm": 3.0},
     ]
-    cells = [Cell("products", 9, value, floor=0.0) for value in values]
-    assert duels(cells, ["aapb", "ecd"]) == {
+    found = [AtBudget("products", 9, value, floor=0.0) for value in values]
+    assert against_peers(found, ["aapb", "ecd"]) == {
         "aapb": {"ahead": 1, "level": 1, "behind": 1},
         "ecd": {"ahead": 2, "level": 0, "behind": 0},
     }
@@ -138,22 +138,22 @@ def test_duels_are_against_peers_only():
 
 def test_medians_are_taken_over_seeds_and_a_majority_that_diverged_is_lost():
     bad = trace([9], bo.Status.DIVERGED)
-    found = heat({"a": [trace([9, 6, 5]), trace([9, 4, 3]), bad], "b": [trace([9, 5, 5]), bad, bad]})
-    assert [cell.objective["a"] for cell in found.cells[:2]] == [5, 5]
-    assert [cell.objective["b"] for cell in found.cells[:2]] == [math.inf, math.inf]
-    assert found.lost("b", "products", 7.0) == 2
+    found = comparison({"a": [trace([9, 6, 5]), trace([9, 4, 3]), bad], "b": [trace([9, 5, 5]), bad, bad]})
+    assert [it.objective["a"] for it in found.at_budgets[:2]] == [5, 5]
+    assert [it.objective["b"] for it in found.at_budgets[:2]] == [math.inf, math.inf]
+    assert found.diverged("b", "products", 7.0) == 2
 
 
 def test_equal_seconds_are_those_of_the_method_that_was_first_through():
     slow = trace([9, 8, 7, 6, 5], products=[2, 4, 6, 8, 10])
-    found = heat({"slow": [slow], "fast": [trace([9, 8, 7, 6])], "lost": [trace([9], bo.Status.DIVERGED)]})
+    found = comparison({"slow": [slow], "fast": [trace([9, 8, 7, 6])], "lost": [trace([9], bo.Status.DIVERGED)]})
     assert found.seconds == [pytest.approx(0.3)]
-    assert found.cells[-1].objective == {"slow": 6, "fast": 6, "lost": math.inf}
-    assert heat({"slow": [slow]}, given_seconds=(0.1, 0.2)).cells[-1].objective == {"slow": 7}
+    assert found.at_budgets[-1].objective == {"slow": 6, "fast": 6, "lost": math.inf}
+    assert comparison({"slow": [slow]}, given_seconds=(0.1, 0.2)).at_budgets[-1].objective == {"slow": 7}
 
 
 def test_ours_are_held_against_the_last_objective_of_the_best_peer_seed_by_seed():
-    found = heat(
+    found = comparison(
         {
             "aapb": [trace([9, 4, 1, 1]), trace([90, 30, 20, 10])],
             "palm": [trace([9, 8, 7, 5]), trace([90, 80, 70, 30])],
@@ -161,11 +161,11 @@ def test_ours_are_held_against_the_last_objective_of_the_best_peer_seed_by_seed(
             "ecd": [trace([9, 9, 9, 9]), trace([90, 90, 90, 90])],
         }
     )
-    aapb, ecd = reaches(found, ["aapb", "ecd"])
+    aapb, ecd = times_to_target(found, ["aapb", "ecd"])
     assert (aapb.peer, aapb.products, aapb.peer_products, aapb.gain("products")) == ("palm", 4, 10, 2.5)
     assert aapb.gain("seconds") == pytest.approx(3.0)
     assert (ecd.products, ecd.gain("seconds")) == (math.inf, None)
-    assert reaches(heat({"aapb": [trace([1])]}), ["aapb"]) == []
+    assert times_to_target(comparison({"aapb": [trace([1])]}), ["aapb"]) == []
 
 
 def test_the_table_has_a_row_for_every_method_and_marks_the_best(race):
@@ -372,7 +372,7 @@ def press_after(monkeypatch):
                 signal.raise_signal(signal.SIGINT)
             return curve(found, seed)
 
-        monkeypatch.setattr(race_run, "curve", counted)
+        monkeypatch.setattr(cases, "curve", counted)
 
     yield press
     signal.signal(signal.SIGINT, before)
@@ -397,7 +397,7 @@ def test_ctrl_c_before_a_run_is_complete_leaves_nothing(call, monkeypatch, press
         return bo.make("stop", "max-products(30)")
 
     press_after(0)
-    monkeypatch.setattr(race_run.Budgets, "rule", pressed)
+    monkeypatch.setattr(cases.Budgets, "rule", pressed)
     code, out, err = call("bench", "race", *SMALL, *PAIR)
     assert (code, out) == (130, "")
     assert "interrupted" in err
@@ -463,7 +463,7 @@ def test_palm_of_pyproximal_takes_the_steps_it_documents():
 
 
 def test_a_matrix_too_large_for_dense_arrays_is_refused_by_pyproximal(monkeypatch):
-    monkeypatch.setattr("bregopt.cli.race_pyproximal.LARGE", 100)
+    monkeypatch.setattr("bregopt_bench.peers.pyproximal_palm.LARGE", 100)
     problem, Y = first_point(synthetic(20, 15, 3))
     with pytest.raises(bo.errors.IncompatibleError, match="dense arrays, and M is 20×15"):
         pyproximal_palm(problem, Y, bo.make("stop", "max-iterations(1)"))

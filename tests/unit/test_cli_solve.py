@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import bregopt
-from bregopt.cli.builtin import mycielskian
 from bregopt.cli.interrupt import Interrupt
-from bregopt.cli.stop_options import stop_options
+from bregopt.cli.solve import stop_options
 from bregopt.host.api import DEFAULT_ITERATIONS
+from bregopt.matrices import mycielskian
 
 M = np.maximum(0.0, np.random.default_rng(0).standard_normal((12, 9)))
 
@@ -156,7 +156,7 @@ def test_a_result_that_cannot_be_written_is_shown_all_the_same(call, file, tmp_p
     def fail(*_):
         raise bregopt.errors.FileError("The disk is full.")
 
-    monkeypatch.setattr("bregopt.cli.output.write_run", fail)
+    monkeypatch.setattr("bregopt.cli.solve.write_run", fail)
     code, out, err = call("solve", file, "--max-iterations", 3, "--out", tmp_path / "run")
     assert (code, err) == (2, "bregopt: error: The disk is full.\n")
     assert "Objective" in out

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from bregopt.cli.matrix_file import READERS, read_matrix
 from bregopt.errors import DataError, FileError
+from bregopt.matrices import read_matrix
+from bregopt.matrices.files import READERS
 
 M = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.25]])
 S = sparse.csr_array(M)
@@ -220,7 +221,7 @@ def test_a_damaged_file_is_read_or_refused_but_breaks_nothing(name, tmp_path):
 def test_a_large_npy_is_read_by_rows_and_a_damaged_one_refused(tmp_path, monkeypatch):
     M = np.arange(12.0).reshape(4, 3)
     np.save(tmp_path / "M.npy", M)
-    monkeypatch.setattr("bregopt.cli.matrix_file.LARGE", 1)
+    monkeypatch.setattr("bregopt.matrices.files.LARGE", 1)
     found = read_matrix(tmp_path / "M.npy")
     assert isinstance(found, np.memmap)
     np.testing.assert_array_equal(found, M)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import bregopt
-from bregopt.cli import output
-from bregopt.cli.output import FILES, check_folder, write_run
-from bregopt.cli.run import Asked, Run
+from bregopt.cli import run as run_module
+from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, write_run
 from bregopt.errors import FileError
 
 M = np.maximum(0.0, np.random.default_rng(0).standard_normal((6, 5)))
@@ -18,7 +17,8 @@ M = np.maximum(0.0, np.random.default_rng(0).standard_normal((6, 5)))
 @pytest.fixture(scope="module")
 def run():
     problem = bregopt.compose("relu-nmd", M, rank=2)
-    asked = Asked(matrix="M", shape=(6, 5), nonzeros=14, rank=2, U="none", V="none", kernel="auto")
+    facts = {"matrix": "M", "shape": (6, 5), "nonzeros": 14}
+    asked = AskedProblem(name="relu-nmd", **facts, rank=2, U="none", V="none", kernel="auto")
     result = bregopt.solve(problem, max_iterations=7)
     return Run(problem=asked, method="aapb", start=None, seed=0, result=result)
 
@@ -74,7 +74,7 @@ def test_a_failure_leaves_nothing_half_written(failure, run, tmp_path, monkeypat
         path.write_text("half")
         raise failure
 
-    monkeypatch.setattr(output, "_write_record", fail)
+    monkeypatch.setattr(run_module, "_write_record", fail)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "factors.npz").write_text("old")
     expected = FileError if isinstance(failure, OSError) else KeyboardInterrupt
