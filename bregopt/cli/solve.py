@@ -78,15 +78,15 @@ class SolveCommand(click.Command):
     epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C.",
 )
 @click.argument("file", required=False, type=PATH)
-@click.option("--problem", metavar="NAME", default=DEFAULT_PROBLEM, show_default=True, help="The model of the matrix.")
+@click.option("--problem", metavar="NAME", default=DEFAULT_PROBLEM, show_default=True, help="What is solved.")
 @click.option(
     "-r", "--rank", type=int, metavar="N", help="Columns of U and rows of V.  [default: 10, less for a small matrix]"
 )
-@click.option("-U", "U", metavar="SPEC", help="H on U, as in 'l1(0.01)'.  [default: the problem's, mostly none]")
-@click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's, mostly none]")
-@click.option("--kernel", metavar="SPEC", help="Measures steps, as in 'paper' or 'tight'.  [default: the problem's]")
+@click.option("-U", "U", metavar="SPEC", help="H on U, as in 'l1(0.01)'.  [default: the problem's own]")
+@click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's own]")
+@click.option("--kernel", metavar="SPEC", help="Of the Bregman step, as in 'tight'.  [default: the problem's own]")
 @click.option("--method", metavar="SPEC", help="As in 'aapb(beta=0.6, step=1)'.  [default: auto]")
-@click.option("--start", metavar="SPEC", help="First factors, as in 'tsvd'.  [default: the problem's]")
+@click.option("--start", metavar="SPEC", help="First factors, as in 'tsvd'.  [default: the problem's own]")
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="For a random start."
 )
@@ -115,10 +115,10 @@ def solve(
     no_progress: bool,
     **options: Any,
 ) -> None:
-    """Find factors U and V of low rank that explain the matrix in FILE.
+    """Find factors U and V of low rank of the matrix in FILE.
 
-    The default problem brings max(0, UV) close to a non-negative matrix, whose zeros may stand for anything below
-    zero; 'bregopt plugins' lists the other problems that --problem can name.
+    By default max(0, UV) is to be close to a non-negative matrix; 'bregopt plugins' lists the problems that --problem
+    can name instead.
 
     FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
     Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
@@ -222,7 +222,7 @@ def problem_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
                 f"The problem '{spec.name}' takes no {name}: leave {OPTIONS[name]} out. "
                 f"It takes {', '.join(parameters)}."
             )
-    defaults = {name: parameters[name].default for name in given if name in parameters and name not in spec.kwargs}
+    defaults = {name: parameters[name].default for name in given if name in parameters} | spec.kwargs
     model = defaults | {name: value for name, value in given.items() if value is not None}
     return {name: None if value is inspect.Parameter.empty else value for name, value in model.items()}
 

@@ -1,4 +1,4 @@
-"""Matrices from files: every format is read back, and no damaged file gets through or breaks the process."""
+"""Matrices from files, of which no damaged one gets through or breaks the process, and those that need no file."""
 
 import gzip
 import json
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from bregopt.errors import DataError, FileError
-from bregopt.matrices import read_matrix
+from bregopt.errors import DataError, FileError, ParameterError, UnknownNameError
+from bregopt.matrices import built_in, mycielskian, read_matrix, synthetic
 from bregopt.matrices.files import READERS
 
 M = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.25]])
@@ -228,3 +228,33 @@ def test_a_large_npy_is_read_by_rows_and_a_damaged_one_refused(tmp_path, monkeyp
     (tmp_path / "cut.npy").write_bytes((tmp_path / "M.npy").read_bytes()[:-8])
     with pytest.raises(FileError, match="damaged"):
         read_matrix(tmp_path / "cut.npy")
+
+
+def test_a_path_may_be_text(tmp_path):
+    np.save(tmp_path / "M.npy", M)
+    np.testing.assert_array_equal(read_matrix(str(tmp_path / "M.npy")), M)
+
+
+def test_the_mycielskian_graph_has_no_triangle_and_the_order_9_by_default():
+    A = mycielskian()
+    assert (A.shape, A.nnz, set(A.data.tolist())) == ((383, 383), 14542, {1.0})
+    assert (A != A.T).nnz == 0
+    assert (A @ A @ A).trace() == 0  # no triangle
+    cycle = mycielskian(3)
+    assert (cycle @ cycle).diagonal().tolist() == [2] * 5  # order 3 is the pentagon
+
+
+def test_a_synthetic_matrix_is_the_positive_part_of_low_rank_factors():
+    M = synthetic(30, 20, 2, seed=1)
+    rng = np.random.default_rng(1)
+    np.testing.assert_allclose(M, np.maximum(rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20)), 0))
+    np.testing.assert_array_equal(synthetic(30, 20, 2), synthetic(30, 20, 2, seed=0))
+
+
+def test_a_built_in_matrix_is_made_from_its_spec():
+    np.testing.assert_array_equal(built_in("synthetic(30, 20, rank=2)"), synthetic(30, 20, 2))
+    assert (built_in("mycielskian(4)") != mycielskian(4)).nnz == 0
+    with pytest.raises(UnknownNameError, match="no built-in matrix 'netz', only mycielskian and synthetic"):
+        built_in("netz(3)")
+    with pytest.raises(ParameterError, match="takes order=9"):
+        built_in("mycielskian(9, 9)")

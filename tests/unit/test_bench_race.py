@@ -323,13 +323,6 @@ def test_what_cannot_be_raced_is_refused_in_a_line(args, call):
     assert BAD[args] in err
 
 
-def test_a_synthetic_matrix_is_the_positive_part_of_low_rank_factors():
-    M = synthetic(30, 20, 2, seed=1)
-    rng = np.random.default_rng(1)
-    np.testing.assert_allclose(M, np.maximum(rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20)), 0))
-    np.testing.assert_array_equal(synthetic(30, 20, 2), synthetic(30, 20, 2, seed=0))
-
-
 def test_a_file_may_be_raced_on(record, tmp_path):
     np.save(tmp_path / "M.npy", np.eye(6))
     row = record(tmp_path / "M.npy", *PAIR, "--products", 6, "--seeds", 1)["rows"][0]
