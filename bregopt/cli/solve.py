@@ -68,7 +68,8 @@ class SolveCommand(click.Command):
         values = {name: options.pop(name) for name in self.openers}
         asked = [name for name, value in values.items() if value is not None]
         if len(asked) > 1:
-            raise click.UsageError(f"The matrix can lie in one place only: give --{' or --'.join(asked)}.")
+            flags = [param.opts[0] for param in self.params if param.name in asked]
+            raise click.UsageError(f"The matrix can lie in one place only: give {' or '.join(flags)}.")
         return self.openers[asked[0]](values[asked[0]], dashboard) if asked else nullcontext(lambda M: M)
 
 
@@ -177,7 +178,8 @@ def perform(
     limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)
     model = problem_options(problem, {"rank": rank, "U": U, "V": V, "kernel": kernel})
     parts = {name: bregopt.make("regularizer", H) for name in "UV" if isinstance(H := model.get(name), str)}
-    method = method or str(inspect.signature(bregopt.solve).parameters["method"].default)
+    if method is None:
+        method = str(inspect.signature(bregopt.solve).parameters["method"].default)
     algorithm = bregopt.make("method", method)
     first = None if start is None else bregopt.make("start", start)
 
