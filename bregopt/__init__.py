@@ -22,7 +22,7 @@ from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, 
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update
 from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero
+from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.problem import Problem, ProblemParts, ResolvedProblem, Start
@@ -32,27 +32,34 @@ from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 if TYPE_CHECKING:
     from bregopt import testing
+    from bregopt.engine.solve import feasible
     from bregopt.host.api import iterate, solve
     from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins, resolve_data
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
+    from bregopt.host.spec import parse as parse_spec
+    from bregopt.rules.interrupt import Interrupt
 
 __version__ = "0.1.0"
 
-_HOST = {
-    "bregman_prox": "compose",
-    "catalog": "compose",
-    "compose": "compose",
-    "hookimpl": "hookspecs",
-    "hookspec": "hookspecs",
-    "iterate": "api",
-    "load_plugin": "compose",
-    "make": "compose",
-    "plugins": "compose",
-    "Registrar": "registry",
-    "resolve_data": "compose",
-    "solve": "api",
+_LAZY = {
+    "bregman_prox": "host.compose:bregman_prox",
+    "catalog": "host.compose:catalog",
+    "compose": "host.compose:compose",
+    "feasible": "engine.solve:feasible",
+    "hookimpl": "host.hookspecs:hookimpl",
+    "hookspec": "host.hookspecs:hookspec",
+    "Interrupt": "rules.interrupt:Interrupt",
+    "iterate": "host.api:iterate",
+    "load_plugin": "host.compose:load_plugin",
+    "make": "host.compose:make",
+    "parse_spec": "host.spec:parse",
+    "plugins": "host.compose:plugins",
+    "Registrar": "host.registry:Registrar",
+    "resolve_data": "host.compose:resolve_data",
+    "solve": "host.api:solve",
 }
+"""Public names by where they stand, for what needs more than numpy."""
 
 __all__ = [
     "AAPB",
@@ -67,6 +74,7 @@ __all__ = [
     "Extrapolation",
     "ExtrapolationContext",
     "Forecast",
+    "Interrupt",
     "Kernel",
     "KernelByMode",
     "KernelForecast",
@@ -108,16 +116,19 @@ __all__ = [
     "catalog",
     "compose",
     "errors",
+    "feasible",
     "hookimpl",
     "hookspec",
     "iterate",
     "load_plugin",
     "make",
     "nesterov",
+    "parse_spec",
     "plugins",
     "resolve_data",
     "solve",
     "testing",
+    "tikhonov",
     "validate",
 ]
 
@@ -125,9 +136,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "testing":
         return importlib.import_module("bregopt.testing")
-    if name not in _HOST:
+    if name not in _LAZY:
         raise AttributeError(f"module 'bregopt' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"bregopt.host.{_HOST[name]}"), name)
+    module, _, its_name = _LAZY[name].partition(":")
+    value = getattr(importlib.import_module(f"bregopt.{module}"), its_name)
     globals()[name] = value
     return value
 

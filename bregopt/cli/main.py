@@ -1,30 +1,93 @@
-"""The command ``bregopt``: the list of commands, and how what goes wrong is told."""
+"""The command ``bregopt``: its own commands, those of plugins, and how what goes wrong is told."""
 
 import io
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import Any, final
 
 import click
 
 import bregopt
-from bregopt.cli.bench import bench
 from bregopt.cli.check import check
 from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
 from bregopt.cli.solve import solve
-from bregopt.errors import BregoptError, PluginWarning
+from bregopt.errors import BregoptError, DuplicateNameError, PluginWarning
 
 INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+OWN = (solve, plugins, check, new)
 
 
-@click.group(context_settings=SETTINGS, invoke_without_command=True)
+@final
+class Commands(click.Group):
+    """The commands of bregopt and of the plugins, which are loaded when a command is first looked up or listed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._owners: dict[str, str] = {}
+        self._owner = "bregopt"
+        self._asked: Mapping[str, Callable[..., object]] | None = None
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        self._ask_plugins()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        self._ask_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if any(arg == "--quiet" or arg.startswith("-q") for arg in args):
+            warnings.simplefilter("ignore")  # before plugins are loaded, and so before the command reads its options
+        return super().resolve_command(ctx, args)
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Take in a command; a name that is taken is an error."""
+        key = name or cmd.name or ""
+        if key in self.commands:
+            raise DuplicateNameError(f"the command '{key}' is provided by {self._owners[key]} already.")
+        super().add_command(cmd, name)
+        self._owners[key] = self._owner
+
+    def _ask_plugins(self) -> None:
+        """Let each plugin add its commands; one that fails is reported, and adds nothing."""
+        from bregopt.host.compose import command_hooks
+
+        hooks = command_hooks()
+        if hooks == self._asked:
+            return
+        self._asked = hooks
+        self._owner, self.commands, self._owners = "bregopt", {}, {}
+        for command in OWN:
+            self.add_command(_copied(command))
+        for label, add_commands in hooks.items():
+            before = {name: _copied(command) for name, command in self.commands.items()}, dict(self._owners)
+            self._owner = f"the {label}"
+            try:
+                add_commands(cli=self)
+            except Exception as error:
+                self.commands, self._owners = before
+                why = str(error) if isinstance(error, BregoptError) else f"{type(error).__name__}: {error}"
+                warnings.warn(f"The commands of the {label} are left out: {why}", PluginWarning, stacklevel=2)
+
+
+def _copied(command: click.Command) -> click.Command:
+    """The command with a list of parameters of its own, so that what a plugin adds can be undone."""
+    twin = copy(command)
+    twin.params = list(command.params)
+    return twin
+
+
+@click.group(cls=Commands, context_settings=SETTINGS, invoke_without_command=True)
 @click.version_option(bregopt.__version__, prog_name="bregopt")
 @click.pass_context
 def commands(context: click.Context) -> None:
-    """Decompose sparse non-negative matrices: M ≈ max(0, UV) with U and V of low rank.
+    """Decompose matrices into factors of low rank, with regularizers, kernels and methods that are plugins.
 
     \b
     Examples:
@@ -35,13 +98,6 @@ def commands(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-commands.add_command(solve)
-commands.add_command(plugins)
-commands.add_command(check)
-commands.add_command(new)
-commands.add_command(bench)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -12,13 +12,62 @@ from string import Template
 import click
 
 import bregopt
-from bregopt.cli.templates import kernel, package, problem, regularizer
+from bregopt.cli.templates import kernel, problem, regularizer
 from bregopt.errors import DuplicateNameError, FileError, parameter
 
 KINDS = {"regularizer": regularizer, "kernel": kernel, "problem": problem}
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 VALUES = ("true", "false", "none", "inf")
 """What a spec reads as a value, not as a name."""
+
+PYPROJECT = """\
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "bregopt-$name"
+version = "0.1.0"
+description = "The $kind '$name' for bregopt"
+readme = "README.md"
+requires-python = ">=3.11"
+dependencies = ["bregopt", "attrs", "numpy"]
+
+[project.optional-dependencies]
+test = ["pytest"]
+
+[project.entry-points.bregopt]
+$name = "$module"
+
+[tool.hatch.build.targets.wheel]
+packages = ["src/$module"]
+"""
+
+README = """\
+# bregopt-$name
+
+The $kind `$name` for bregopt: $summary
+
+```sh
+python -m pip install -e '.[test]'
+bregopt check $name
+python -m pytest
+```
+
+$usage
+The code is in `src/$module/__init__.py`. Replace the formulas by your own, and keep
+`bregopt_examples` up to date: the conformance kit checks what it returns.
+"""
+
+TEST = '''\
+"""The conformance kit of bregopt on every example of this plugin."""
+
+from bregopt.testing import suite
+
+from $module import bregopt_examples
+
+test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examples("$kind")])
+'''
 
 
 @click.command()
@@ -76,10 +125,10 @@ def contents(kind: str, name: str) -> dict[str, str]:
     known |= {"summary": template.SUMMARY, "usage": Template(template.USAGE).substitute(known)}
     module = known["module"]
     texts = {
-        "pyproject.toml": package.PYPROJECT,
-        "README.md": package.README,
+        "pyproject.toml": PYPROJECT,
+        "README.md": README,
         f"src/{module}/__init__.py": template.CODE,
-        f"tests/test_{module.removeprefix('bregopt_')}.py": package.TEST,
+        f"tests/test_{module.removeprefix('bregopt_')}.py": TEST,
     }
     return {path: Template(text).substitute(known) for path, text in texts.items()}
 

@@ -1,16 +1,27 @@
-"""``bregopt plugins``: who is in, and what they bring."""
+"""``bregopt plugins``: who is in, and what they bring, as tables or as the page of the catalogue."""
 
+import inspect
 import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import bregopt
+from bregopt.parts.traits import Trait
+
+if TYPE_CHECKING:
+    from bregopt.host.registry import Entry
 
 PIPED_WIDTH = 160
+HEAD = """# Catalogue
+
+Every part that bregopt comes with, by kind. This page is made by `bregopt plugins --markdown`; do not edit it.
+A spec is the name with parameters: `l1(0.01)`, `l0-ball(3, per=row)`.
+"""
 
 
 @click.command()
@@ -26,8 +37,6 @@ def plugins(files: Sequence[Path], as_json: bool, markdown: bool) -> None:
     for file in files:
         bregopt.load_plugin(file)
     if markdown:
-        from bregopt.cli.catalog import catalog_page
-
         click.echo(catalog_page(), nl=False)
         return
     found, parts = _plugins(), _parts()
@@ -80,3 +89,46 @@ def _print(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> Non
         table.add_row(*(str(row[key]) for key in columns.values()))
     width = None if sys.stdout.isatty() else PIPED_WIDTH
     Console(markup=False, emoji=False, highlight=False, width=width).print(table)
+
+
+def catalog_page() -> str:
+    """The page: a table for each kind, with traits and the paper's case for regularizers."""
+    from bregopt.host.compose import kinds
+
+    return HEAD + "".join(_section(kind.name) for kind in kinds() if bregopt.catalog(kind.name))
+
+
+def _section(kind: str) -> str:
+    columns = ["name", "what it is", "parameters"] + ["traits", "paper"] * (kind == "regularizer")
+    rows = [columns, ["---"] * len(columns), *(_row(entry, kind) for entry in bregopt.catalog(kind))]
+    return f"\n## {kind}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _row(entry: "Entry", kind: str) -> list[str]:
+    formula = re.sub(r"``(.*?)``", r"`\1`", entry.summary).replace("|", "\\|")
+    row = [f"`{entry.name}`", formula, ", ".join(_parameters(entry)) or "–"]
+    if kind == "regularizer":
+        row += [_traits(entry), getattr(entry.factory, "paper", "") or "–"]
+    return row
+
+
+def _traits(entry: "Entry") -> str:
+    """Those of the class, or of an example where they depend on the parameters."""
+    from bregopt.host.compose import examples
+
+    if not inspect.isclass(entry.factory):
+        return "those of H, where they stay"
+    shown = [part for label, part in examples(entry.kind) if label.partition("(")[0] == entry.name]
+    traits = next((t for t in (getattr(part, "traits", None) for part in [*shown, entry.factory])), Trait.NONE)
+    return ", ".join(trait.name.lower().replace("_", " ") for trait in traits or () if trait.name) or "–"
+
+
+def _parameters(entry: "Entry") -> Iterator[str]:
+    for parameter in inspect.signature(entry.factory).parameters.values():
+        yield f"`{_shown(parameter)}`"
+
+
+def _shown(parameter: Any) -> str:
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"{parameter.name}…"
+    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"

@@ -1,29 +1,45 @@
-"""One run of ``bregopt solve``: what was asked and what came of it, as plain JSON values."""
+"""One run of ``bregopt solve``: its record as JSON values, its summary for people, and its folder on the disk."""
 
+import json
 import math
-from collections.abc import Mapping
+import os
+import platform
+import shutil
+import textwrap
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
+import click
+import numpy as np
 from attrs import asdict, frozen
 
 import bregopt
 from bregopt.engine.certificate import Certificate
 from bregopt.engine.result import Result
+from bregopt.errors import FileError
+
+FILES = ("factors.npz", "history.csv", "run.json")
+LABEL = 16
+"""Characters that a label of the summary takes."""
+WIDEST = 100
 
 
 @final
 @frozen(kw_only=True)
-class Asked:
-    """The matrix and the specs of a run, as the user named them."""
+class AskedProblem:
+    """The problem of a run, with the matrix and the specs as the user named them; ``None`` where it takes none."""
 
+    name: str
     matrix: str
     shape: tuple[int, int]
     nonzeros: int
-    rank: int
-    U: str
-    V: str
-    kernel: str
+    rank: int | None
+    U: str | None
+    V: str | None
+    kernel: str | None
 
 
 @final
@@ -31,7 +47,7 @@ class Asked:
 class Run:
     """A finished run."""
 
-    problem: Asked
+    problem: AskedProblem
     method: str
     start: str | None
     seed: int
@@ -42,7 +58,7 @@ class Run:
         result = self.result
         record = {
             "version": bregopt.__version__,
-            "problem": {"name": "relu-nmd", **asdict(self.problem)},
+            "problem": asdict(self.problem),
             "method": self.method,
             "start": self.start,
             "seed": self.seed,
@@ -88,3 +104,105 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def summary(run: Run) -> str:
+    """What was solved, how well, why it ended, and what can be said of it."""
+    problem, result = run.problem, run.result
+    m, n = problem.shape
+    error = result.metrics.get("relative_error")
+    model = {"{}": problem.name, "rank {}": problem.rank, "H on U: {}": problem.U, "H on V: {}": problem.V}
+    method = {"{}": run.method, "{} kernel": problem.kernel, "{} start": run.start or "default", "seed {}": run.seed}
+    rows = {
+        "Matrix": f"{problem.matrix}, {m}×{n}, {100 * problem.nonzeros / (m * n):.3g} % non-zeros",
+        "Model": _listed(model),
+        "Method": _listed(method),
+        "Objective": f"{result.objective:.8g}",
+        "Relative error": "unknown" if error is None else f"{error:.4g}",
+        "Stopped": result.reason,
+        "Work": f"{result.iterations} iterations, {result.counts.products:g} products, {result.seconds:.2f} s",
+        "Certificate": result.certificate.summary(),
+    }
+    return "\n".join(row(label, text) for label, text in rows.items())
+
+
+def _listed(values: Mapping[str, object]) -> str:
+    """Each value in its words, those that there are."""
+    return ", ".join(words.format(value) for words, value in values.items() if value is not None)
+
+
+def row(label: str, text: str) -> str:
+    """A label and a text beside it, wrapped to the terminal."""
+    width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST) - LABEL
+    lines = [
+        wrapped
+        for line in text.splitlines()
+        for wrapped in textwrap.wrap(
+            line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    ]
+    return click.style(label.ljust(LABEL), bold=True) + f"\n{' ' * LABEL}".join(lines)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before the run, a folder that cannot be written."""
+    for path in (folder / name for name in FILES):
+        if path.is_dir():
+            raise FileError(f"--out: {str(path)!r} is a folder, where a file is to be written. Remove it.")
+    with _draft_in(next(path for path in (folder, *folder.absolute().parents) if path.exists())):
+        pass
+
+
+def write_run(folder: Path, run: Run, options: Mapping[str, Any]) -> None:
+    """Write the three files next to their place, then move them there."""
+    with _draft_in(folder if folder.exists() else folder.absolute().parent) as draft:
+        _write_factors(draft / "factors.npz", run.result)
+        _write_history(draft / "history.csv", run.result)
+        _write_record(draft / "run.json", run, options)
+        if folder.exists():
+            for name in FILES:
+                os.replace(draft / name, folder / name)
+        else:
+            os.rename(draft, folder)
+
+
+@contextmanager
+def _draft_in(parent: Path) -> Iterator[Path]:
+    """A new folder on the same disk as what it will become, removed at the end."""
+    draft = parent / f".bregopt-{uuid.uuid4().hex}"
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+    except OSError as error:
+        raise FileError(
+            f"--out: {str(parent)!r} cannot be written: {error.strerror or error}. Choose another folder."
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write_factors(path: Path, result: Result) -> None:
+    blocks: dict[str, Any] = {name: result.Y[name] for name in result.Y.names}
+    np.savez(path, **blocks)
+
+
+def _write_history(path: Path, result: Result) -> None:
+    """One column a figure, in the shortest digits that give back the same number."""
+    rows = zip(*(column.tolist() for column in result.history.values()), strict=True)
+    lines = [",".join(result.history), *(",".join(map(repr, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _write_record(path: Path, run: Run, options: Mapping[str, Any]) -> None:
+    """What ``--json`` prints, with what is needed to run it again."""
+    import scipy
+
+    record = run.as_json()
+    record["options"] = plain(options)
+    record["versions"] = {
+        "bregopt": record["version"],
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+    path.write_text(json.dumps(record, indent=2, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")

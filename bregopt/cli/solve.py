@@ -1,33 +1,93 @@
-"""``bregopt solve``: decompose a matrix."""
+"""``bregopt solve``: from the options to a finished run."""
 
+import inspect
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, final
 
 import click
+import numpy as np
 
 import bregopt
-from bregopt.rules.stopping import Status
+from bregopt.cli.run import AskedProblem, Run, check_folder, row, summary, write_run
+from bregopt.errors import DuplicateNameError, ParameterError
+from bregopt.host.spec import parse
+from bregopt.matrices import mycielskian, read_matrix
+from bregopt.rules.interrupt import Interrupt
+from bregopt.rules.stopping import Status, StopRule
 
+DEFAULT_PROBLEM = "relu-nmd"
+"""The one problem that the core names: ``bregopt solve data.mtx`` has to mean something, and of what is registered
+this is the model that the library was written for."""
+DEFAULT_STOP = "plateau"
+"""Where a run ends that was given neither a goal nor a limit: it is the one rule that suits every problem."""
+DEFAULT_RANK = 10
+OPTIONS = {"rank": "--rank", "U": "-U", "V": "-V", "kernel": "--kernel"}
+"""What a problem is composed with, beside the matrix, and how the command line spells it."""
+BUILT_IN = "mycielskian9 (built in)"
 EXIT_CODES = {Status.NOT_FINITE: 1, Status.DIVERGED: 1, Status.INTERRUPTED: 130}
 PATH = click.Path(path_type=Path)
 
+Put = Callable[[Any], Any]
+"""Takes the matrix, and returns what the problem is to read in its place."""
+Opener = Callable[[Any, bool], AbstractContextManager[Put]]
+
+
+@final
+class SolveCommand(click.Command):
+    """``bregopt solve``, to which plugins may add options that say where the matrix is to lie."""
+
+    openers: Mapping[str, Opener] = {}
+
+    def add_place(self, option: click.Option, opener: Opener) -> None:
+        """Add an option that names a place for the matrix, such as the address of a cluster.
+
+        Parameters
+        ----------
+        option : click.Option
+            Its value is ``None`` where it is not given.
+        opener : callable
+            ``opener(value, dashboard)`` is a context manager that is open during the run. It yields a function that
+            takes the matrix and returns what the problem is to read in its place. ``dashboard`` tells whether it may
+            say on stderr where the place can be watched.
+        """
+        taken = {text for param in self.params for text in (param.name, *param.opts)}
+        for text in (option.name, *option.opts):
+            if text in taken:
+                raise DuplicateNameError(f"'bregopt solve' has the option '{text}' already.")
+        self.params.insert([param.name for param in self.params].index("out"), option)
+        self.openers = {**self.openers, str(option.name): opener}
+
+    def place(self, options: dict[str, Any], dashboard: bool) -> AbstractContextManager[Put]:
+        """The place that was asked for, or this machine; its options are taken out of ``options``."""
+        values = {name: options.pop(name) for name in self.openers}
+        asked = [name for name, value in values.items() if value is not None]
+        if len(asked) > 1:
+            flags = [param.opts[0] for param in self.params if param.name in asked]
+            raise click.UsageError(f"The matrix can lie in one place only: give {' or '.join(flags)}.")
+        return self.openers[asked[0]](values[asked[0]], dashboard) if asked else nullcontext(lambda M: M)
+
 
 @click.command(
+    cls=SolveCommand,
     short_help="Decompose the matrix in a file, or a built-in one.",
     epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C.",
 )
 @click.argument("file", required=False, type=PATH)
+@click.option("--problem", metavar="NAME", default=DEFAULT_PROBLEM, show_default=True, help="What is solved.")
 @click.option(
     "-r", "--rank", type=int, metavar="N", help="Columns of U and rows of V.  [default: 10, less for a small matrix]"
 )
-@click.option("-U", "U", metavar="SPEC", default="none", show_default=True, help="H on U, as in 'l1(0.01)'.")
-@click.option("-V", "V", metavar="SPEC", default="none", show_default=True, help="H on V, as in 'nonneg'.")
-@click.option("--kernel", metavar="SPEC", default="auto", show_default=True, help="auto, paper, tight or fixed.")
-@click.option("--method", metavar="SPEC", default="auto", show_default=True, help="As in 'aapb(beta=0.6, step=1)'.")
-@click.option("--start", metavar="SPEC", help="First factors, scaled-random or tsvd.  [default: scaled-random]")
+@click.option("-U", "U", metavar="SPEC", help="H on U, as in 'l1(0.01)'.  [default: the problem's own]")
+@click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's own]")
+@click.option("--kernel", metavar="SPEC", help="Of the Bregman step, as in 'tight'.  [default: the problem's own]")
+@click.option("--method", metavar="SPEC", help="As in 'aapb(beta=0.6, step=1)'.  [default: auto]")
+@click.option("--start", metavar="SPEC", help="First factors, as in 'tsvd'.  [default: the problem's own]")
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="For a random start."
 )
@@ -40,7 +100,6 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--plugin", metavar="PY", type=PATH, multiple=True, help="Load this Python file as a plugin. Repeat for more."
 )
-@click.option("--dask", metavar="ADDRESS", help="Run on a dask cluster: tcp://host:port, or 'local' to start one here.")
 @click.option("--out", metavar="DIR", type=PATH, help="Write factors.npz, history.csv and run.json there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -57,7 +116,10 @@ def solve(
     no_progress: bool,
     **options: Any,
 ) -> None:
-    """Find U and V of low rank with max(0, UV) close to the non-negative matrix in FILE.
+    """Find factors U and V of low rank of the matrix in FILE.
+
+    By default max(0, UV) is to be close to a non-negative matrix; 'bregopt plugins' lists the problems that --problem
+    can name instead.
 
     FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
     Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
@@ -69,10 +131,6 @@ def solve(
       bregopt solve faces.mat -r 50 -V 'l1(0.015)' --max-seconds 20
       bregopt solve counts.mtx --stop 'relative-error(0.01)' --stop 'max-products(900)' --out run1
     """
-    from bregopt.cli.output import check_folder, write_run
-    from bregopt.cli.perform import perform
-    from bregopt.cli.summary import row, summary
-
     if quiet:
         warnings.simplefilter("ignore")
     if out is not None:
@@ -80,7 +138,8 @@ def solve(
     for path in plugin:
         bregopt.load_plugin(path)
     silent = quiet or as_json
-    run = perform(file, dashboard=not silent, progress=not (silent or no_progress), **options)
+    place = cast(SolveCommand, context.command).place(options, dashboard=not silent)
+    run = perform(file, place, progress=not (silent or no_progress), **options)
     try:
         if out is not None:
             write_run(out, run, context.params)
@@ -92,3 +151,99 @@ def solve(
     if out is not None and not (as_json or quiet):
         click.echo(row("Written", f"{out}: factors.npz, history.csv, run.json"))
     context.exit(EXIT_CODES.get(run.result.status, 0))
+
+
+def perform(
+    file: Path | None,
+    place: AbstractContextManager[Put],
+    *,
+    problem: str,
+    rank: int | None,
+    U: str | None,
+    V: str | None,
+    kernel: str | None,
+    method: str | None,
+    start: str | None,
+    seed: int,
+    stop: Sequence[str],
+    max_iterations: int | None,
+    max_seconds: float | None,
+    tolerance: float | None,
+    progress: bool,
+) -> Run:
+    """Read, compose, solve; every spec is read before the data, so that a misspelt one costs no time."""
+    from bregopt.cli.progress import Bar, terminal
+
+    interrupt = Interrupt()
+    limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)
+    model = problem_options(problem, {"rank": rank, "U": U, "V": V, "kernel": kernel})
+    parts = {name: bregopt.make("regularizer", H) for name in "UV" if isinstance(H := model.get(name), str)}
+    if method is None:
+        method = str(inspect.signature(bregopt.solve).parameters["method"].default)
+    algorithm = bregopt.make("method", method)
+    first = None if start is None else bregopt.make("start", start)
+
+    with place as put:
+        M = mycielskian() if file is None else read_matrix(file)
+        if "rank" in model and model["rank"] is None:
+            model["rank"] = min(DEFAULT_RANK, *M.shape)
+        given = {name: value for name, value in (model | parts).items() if value is not None}
+        composed = bregopt.compose(problem, put(M), **given)
+
+        console = terminal() if progress else None
+        bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
+        with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None):
+            observers = [bar] if bar else []
+            result = bregopt.solve(composed, method=algorithm, start=first, seed=seed, observers=observers, **limits)
+    asked = AskedProblem(
+        name=problem,
+        matrix=BUILT_IN if file is None else file.name,
+        shape=M.shape,
+        nonzeros=int(np.count_nonzero(M if isinstance(M, np.ndarray) else M.data)),
+        **{name: _as_asked(model.get(name)) for name in OPTIONS},
+    )
+    return Run(problem=asked, method=method, start=start, seed=seed, result=result)
+
+
+def _as_asked(value: Any) -> Any:
+    """A number or a spec as it is; a default that is an object by what it prints."""
+    return value if value is None or isinstance(value, (int, str)) else repr(value)
+
+
+def problem_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that the problem takes: as they were given, or else its own defaults, ``None`` for those without."""
+    from bregopt.host.compose import host
+
+    spec = parse(problem)
+    host().load()
+    parameters = inspect.signature(host().registry.get("problem", spec.name).factory).parameters
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    for name, value in given.items():
+        if not (value is None or anything or name in parameters):
+            raise ParameterError(
+                f"The problem '{spec.name}' takes no {name}: leave {OPTIONS[name]} out. "
+                f"It takes {', '.join(parameters)}."
+            )
+    defaults = {name: parameters[name].default for name in given if name in parameters} | spec.kwargs
+    model = defaults | {name: value for name, value in given.items() if value is not None}
+    return {name: None if value is inspect.Parameter.empty else value for name, value in model.items()}
+
+
+def stop_options(
+    interrupt: StopRule,
+    stop: Sequence[str],
+    max_iterations: int | None,
+    max_seconds: float | None,
+    tolerance: float | None,
+) -> dict[str, Any]:
+    """The arguments of ``bregopt.solve``: without any goal a plateau is one, without any limit 1000 iterations are."""
+    from bregopt.host.api import DEFAULT_ITERATIONS
+
+    limits = {"max_iterations": max_iterations, "max_seconds": max_seconds}
+    limited = any(limit is not None for limit in limits.values())
+    if not (stop or limited or tolerance is not None):
+        stop = (DEFAULT_STOP,)
+    rule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
+    if not (limited or rule.certain):
+        limits["max_iterations"] = DEFAULT_ITERATIONS  # as bregopt.solve does; here the bar is to know of it
+    return {"stop": rule, "tolerance": tolerance, **limits}

@@ -185,3 +185,9 @@ def bregman_prox(kernel: Kernel | str, H: Separable | Regularizer | str) -> Call
     separable = H if isinstance(H, Separable) else Separable(make("regularizer", H))
     prox = resolve_prox(psi, separable)
     return lambda P, step: prox(P, step, psi)
+
+
+def command_hooks() -> dict[str, Callable[..., object]]:
+    """``bregopt_commands`` of every plugin that has one, by the plugin's label and in the order of loading."""
+    hooks = _loaded().manager.hook.bregopt_commands.get_hookimpls()
+    return {hook.plugin_name: hook.function for hook in hooks}

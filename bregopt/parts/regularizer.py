@@ -59,6 +59,12 @@ class Regularizer(ABC):
         return None
 
 
+def tikhonov(H: Regularizer) -> float | None:
+    """η where ``H(X) = (η/2)‖X‖²``, so that a quadratic with H is minimised by a linear system; else ``None``."""
+    h = H.scalar()
+    return h.ridge if h is not None and h.quadratic else None
+
+
 class SmoothRegularizer(Regularizer):
     """A convex regularizer with a Lipschitz gradient: it may stand in H by its prox, or in F by its gradient."""
 

@@ -1,10 +1,17 @@
-"""A dask array is read where it lies; dask is imported only where somebody has imported it already."""
+"""A dask array is read where it lies, and ``bregopt solve`` has the option ``--dask``.
+
+dask is imported only where somebody has imported it already, or asks for a cluster.
+"""
 
 import sys
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from bregopt import hookimpl
 from bregopt.errors import DataError
+
+if TYPE_CHECKING:
+    import click
 
 
 @hookimpl
@@ -19,3 +26,18 @@ def bregopt_resolve_data(data: Any) -> Any:
     from bregopt_dask.load import load
 
     return load(data)
+
+
+@hookimpl
+def bregopt_commands(cli: "click.Group") -> None:
+    import click
+
+    text = "Run on a dask cluster: tcp://host:port, or 'local' to start one here."
+    solve: Any = cli.commands["solve"]
+    solve.add_place(click.Option(["--dask"], metavar="ADDRESS", help=text), _cluster)
+
+
+def _cluster(address: str, dashboard: bool) -> AbstractContextManager[Any]:
+    from bregopt_dask.cluster import cluster
+
+    return cluster(address, dashboard)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import bregopt as bo
-from bregopt.cli.builtin import mycielskian
 from bregopt.host.compose import examples
+from bregopt.matrices import mycielskian
 
 REGULARIZERS = {label: H for label, H in examples("regularizer") if label != "graph(L)"}  # tests/problems/test_graph.py
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import bregopt as bo
-from bregopt.cli.catalog import catalog_page
+from bregopt.cli.plugins import catalog_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "catalog.md"
 

@@ -13,7 +13,7 @@ from bregopt_methods.bregman.bella import Envelope
 from dense_bregman import lbfgs_matrix
 
 import bregopt as bo
-from bregopt.cli.builtin import mycielskian
+from bregopt.matrices import mycielskian
 
 
 def relu(seed=0, shape=(40, 30), rank=4):

@@ -12,8 +12,8 @@ from bregopt_relu.row_steps import judge, turn, turned
 from row_reference import reference_run, reference_turn
 
 import bregopt as bo
-from bregopt.cli.builtin import mycielskian
 from bregopt.errors import IncompatibleError
+from bregopt.matrices import mycielskian
 
 PENALTIES = ["none", "ridge(0.3)", "l1(0.2)", "nonneg", "l1-nonneg(0.1)", "elastic-net(0.2, 0.3)", "box(-0.4, 0.7)"]
 OTHERS = ["huber(0.2)", "mcp(0.2, 3)", "log(0.1, 0.5)", "l0(0.05)", "on-columns(l1(0.3), 0)"]

@@ -9,9 +9,8 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse
+from bregopt_dask import cluster
 from distributed import Client, LocalCluster
-
-from bregopt.cli import cluster
 
 M = np.maximum(0.0, np.random.default_rng(0).standard_normal((30, 20)))
 OPTIONS = ("-r", 3, "--method", "aapb", "--kernel", "paper", "--max-iterations", 4)

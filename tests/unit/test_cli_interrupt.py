@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bregopt
-from bregopt.cli.interrupt import Interrupt
+from bregopt.rules.interrupt import Interrupt
 
 M = np.eye(4)
 

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from bregopt.cli.output import FILES
+from bregopt.cli.run import FILES
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them")
 

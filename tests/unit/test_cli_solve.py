@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import bregopt
-from bregopt.cli.builtin import mycielskian
-from bregopt.cli.interrupt import Interrupt
-from bregopt.cli.stop_options import stop_options
+from bregopt.cli.solve import stop_options
 from bregopt.host.api import DEFAULT_ITERATIONS
+from bregopt.rules.interrupt import Interrupt
 
 M = np.maximum(0.0, np.random.default_rng(0).standard_normal((12, 9)))
 
@@ -37,19 +36,63 @@ def bregopt_register(registry):
 """
 
 
+PROBLEMS = """
+import attrs
+import numpy as np
+import bregopt as bo
+
+
+def few(M, rank):
+    '''One that leaves nothing but the rank to choose.'''
+    return bo.compose("relu-nmd", M, rank=rank, U="nonneg")
+
+
+def many(M, U="l1(0.1)", V=None, kernel="paper", rank=2):
+    '''One with defaults of its own.'''
+    return bo.compose("relu-nmd", M, rank=rank, U=U, V=V or "none", kernel=kernel)
+
+
+@attrs.frozen
+class Distance(bo.SmoothPart):
+    '''½‖x − W‖².'''
+
+    def value(self, Y, W):
+        return 0.5 * float(np.sum((Y.x - W) ** 2))
+
+    def value_and_gradient(self, Y, W):
+        return self.value(Y, W), bo.Blocks(x=Y.x - W)
+
+
+@attrs.frozen(eq=False)
+class Given(bo.ClosedFormBlock):
+    '''W = M.'''
+
+    M: bo.Array
+
+    def argmin(self, smooth, Y):
+        return self.M
+
+    def value(self, W):
+        return 0.0
+
+
+def other(M):
+    '''One of other blocks.'''
+    kernel = bo.make("kernel", "psi2")
+    return bo.Problem(smooth=Distance(), block=Given(M), kernel=kernel, start=bo.Blocks(x=np.zeros(M.shape)))
+
+
+@bo.hookimpl
+def bregopt_register(registry):
+    for factory in (few, many, other):
+        registry.add(bo.Problem, factory.__name__, factory)
+"""
+
+
 @pytest.fixture
 def file(tmp_path):
     np.save(tmp_path / "M.npy", M)
     return tmp_path / "M.npy"
-
-
-def test_the_built_in_matrix_is_the_mycielskian_graph_of_order_9():
-    A = mycielskian()
-    assert (A.shape, A.nnz, set(A.data.tolist())) == ((383, 383), 14542, {1.0})
-    assert (A != A.T).nnz == 0
-    assert (A @ A @ A).trace() == 0  # no triangle
-    cycle = mycielskian(3)
-    assert (cycle @ cycle).diagonal().tolist() == [2] * 5  # order 3 is the pentagon
 
 
 def test_without_a_file_the_built_in_matrix_is_solved(call):
@@ -156,7 +199,7 @@ def test_a_result_that_cannot_be_written_is_shown_all_the_same(call, file, tmp_p
     def fail(*_):
         raise bregopt.errors.FileError("The disk is full.")
 
-    monkeypatch.setattr("bregopt.cli.output.write_run", fail)
+    monkeypatch.setattr("bregopt.cli.solve.write_run", fail)
     code, out, err = call("solve", file, "--max-iterations", 3, "--out", tmp_path / "run")
     assert (code, err) == (2, "bregopt: error: The disk is full.\n")
     assert "Objective" in out
@@ -181,3 +224,61 @@ def test_sparse_and_dense_files_give_the_same_result(call, file, tmp_path):
     )
     assert dense["objective"] == pytest.approx(thin["objective"], rel=1e-12)
     assert dense["problem"]["nonzeros"] == thin["problem"]["nonzeros"]
+
+
+@pytest.fixture
+def problems(fresh_host, tmp_path):
+    """More problems than the default one."""
+    (tmp_path / "problems.py").write_text(PROBLEMS, encoding="utf-8")
+    return ("--plugin", tmp_path / "problems.py", "--max-iterations", 3, "--problem")
+
+
+def asked(outcome):
+    """The problem in the record of a run."""
+    code, out, err = outcome
+    assert (code, err) == (0, "")
+    return json.loads(out)["problem"]
+
+
+def test_another_problem_is_composed_with_the_options_it_takes(call, file, problems):
+    record = json.loads(call("solve", file, *problems, "few", "-r", 3, "--json")[1])
+    result = bregopt.solve(bregopt.compose("few", M, rank=3), max_iterations=3)
+    assert record["objective"] == result.objective
+    assert [record["problem"][key] for key in ("name", "rank", "U", "V", "kernel")] == ["few", 3, None, None, None]
+    out = call("solve", file, *problems, "few")[1]
+    assert "few, rank 9\n" in out
+    assert "auto, default start, seed 0\n" in out
+
+
+def test_the_defaults_of_a_problem_are_its_own_and_the_record_has_them(call, file, problems):
+    found = asked(call("solve", file, *problems, "many", "--json"))
+    assert [found[key] for key in ("rank", "U", "V", "kernel")] == [2, "l1(0.1)", None, "paper"]
+    found = asked(call("solve", file, *problems, "many(rank=4)", "-V", "nonneg", "--kernel", "tight", "--json"))
+    assert [found[key] for key in ("name", "rank", "U", "V", "kernel")] == [
+        *("many(rank=4)", 4, "l1(0.1)", "nonneg", "tight")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["few", "--kernel", "paper"], "The problem 'few' takes no kernel: leave --kernel out. It takes M, rank."),
+        (["few", "-U", "l1"], "The problem 'few' takes no U: leave -U out."),
+        (["other", "-r", 3], "The problem 'other' takes no rank: leave --rank out. It takes M."),
+        (["manny"], "There is no problem named 'manny'. Did you mean 'many'?"),
+        (["many(3"], "The spec 'many(3' cannot be read"),
+    ],
+)
+def test_a_problem_that_cannot_be_composed_is_told_before_the_file_is_read(options, reason, call, problems):
+    code, out, err = call("solve", "nowhere.npy", *problems, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert reason in err
+
+
+def test_factors_are_written_whatever_their_names(call, file, problems, tmp_path):
+    code, out, _ = call("solve", file, *problems, "other", "--method", "bpg", "--out", tmp_path / "run")
+    assert code == 0
+    assert "Model           other\n" in out
+    with np.load(tmp_path / "run" / "factors.npz") as factors:
+        assert factors.files == ["x"]
+        np.testing.assert_allclose(factors["x"], M, atol=0.5)

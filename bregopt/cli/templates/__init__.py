@@ -1,1 +1,1 @@
-"""What ``bregopt new`` writes; ``$name``, ``$module`` and ``$class_name`` are filled in."""
+"""The code that ``bregopt new`` writes for each kind; ``$name`` and the like are filled in."""

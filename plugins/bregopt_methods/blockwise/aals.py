@@ -5,10 +5,10 @@ from typing import final
 
 from attrs import field, frozen
 
-from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, balanced, validate
+from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, balanced, tikhonov, validate
 from bregopt_methods.acceleration.anderson import Mixing
 from bregopt_methods.blockwise.block_update import block_update, check_blocks
-from bregopt_methods.blockwise.els import check_tikhonov, least_squares, tikhonov
+from bregopt_methods.blockwise.els import check_tikhonov, least_squares
 from bregopt_methods.blockwise.extrapolated import subgradient
 
 

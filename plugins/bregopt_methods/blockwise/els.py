@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, ResolvedProblem, validate
+from bregopt import Array, ResolvedProblem, tikhonov, validate
 from bregopt.errors import IncompatibleError
 from bregopt_methods.blockwise.block_update import BlockModel, Solver, Step
 from bregopt_methods.blockwise.extrapolated import ExtrapolatedBlocks
@@ -43,12 +43,6 @@ class ELS(ExtrapolatedBlocks):
 
     def row_wise(self, problem: ResolvedProblem, name: str) -> bool:
         return True
-
-
-def tikhonov(H: Regularizer) -> float | None:
-    """η where ``H(X) = (η/2)‖X‖²``, else ``None``."""
-    h = H.scalar()
-    return h.ridge if h is not None and h.quadratic else None
 
 
 def check_tikhonov(problem: ResolvedProblem, method: str) -> None:

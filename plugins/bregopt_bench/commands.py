@@ -1,0 +1,27 @@
+"""``bregopt bench``: the list of its sub-commands."""
+
+import click
+
+from bregopt_bench.race.command import race
+from bregopt_bench.speed.pass_command import pass_
+from bregopt_bench.speed.scale import scale
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def bench(context: click.Context) -> None:
+    """Measure speed and memory on this machine.
+
+    \b
+    Examples:
+      bregopt bench pass                             the pass of an iteration, for several sizes
+      bregopt bench scale                            the same pass as the matrix grows
+      bregopt bench race                             methods against each other
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+bench.add_command(pass_)
+bench.add_command(scale)
+bench.add_command(race)

@@ -1,0 +1,1 @@
+"""Methods of other libraries that take part in the race."""

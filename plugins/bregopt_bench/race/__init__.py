@@ -1,0 +1,1 @@
+"""``bregopt bench race``: methods against each other on the same problems, from the same starts."""

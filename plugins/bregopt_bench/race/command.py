@@ -1,0 +1,140 @@
+"""``bregopt bench race``: methods against each other on the same problems, at equal products and equal seconds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import bregopt
+from bregopt_bench.display import plot_option, print_machine, status_line
+from bregopt_bench.measuring import machine
+from bregopt_bench.race.cases import Budgets, cases, compare, matrix
+from bregopt_bench.race.entrants import OURS, check_names
+from bregopt_bench.race.plot import plot_race
+from bregopt_bench.race.report import print_comparison, print_totals, race_json
+
+INTERRUPTED = 130
+DEFAULT_MATRIX = "mycielskian(9)"
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+@click.command(short_help="Methods against each other, at equal products and equal seconds.")
+@click.argument("matrices", metavar="[MATRIX]...", nargs=-1)
+@click.option(
+    "-r",
+    "--rank",
+    "ranks",
+    metavar="N",
+    type=click.IntRange(1),
+    multiple=True,
+    help="Of U and V; repeat for more.  [default: 10, less for a small matrix]",
+)
+@click.option("-U", "U", metavar="SPEC", default="none", show_default=True, help="H on U, as in 'l1(0.01)'.")
+@click.option("-V", "V", metavar="SPEC", default="none", show_default=True, help="H on V, as in 'nonneg'.")
+@click.option("--kernel", metavar="SPEC", default="auto", show_default=True, help="auto, paper, tight or fixed.")
+@click.option(
+    "--method",
+    "methods",
+    metavar="SPEC",
+    multiple=True,
+    help="Who takes part; repeat for more.  [default: aapb and the rivals that take the model]",
+)
+@click.option(
+    "--ours", metavar="NAME", multiple=True, help="Methods held against all others.  [default: bregopt's own]"
+)
+@click.option("--seeds", metavar="N", type=click.IntRange(1), default=3, show_default=True, help="Runs of each method.")
+@click.option(
+    "--start",
+    "starts",
+    metavar="SPEC",
+    multiple=True,
+    default=("scaled-random",),
+    show_default=True,
+    help="First factors, scaled-random or tsvd; repeat for more.",
+)
+@click.option(
+    "--products",
+    metavar="N",
+    type=POSITIVE,
+    multiple=True,
+    default=(300, 900),
+    help="A budget at which methods are compared; repeat for more.  [default: 300 and 900]",
+)
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=POSITIVE,
+    multiple=True,
+    help="A budget by the clock.  [default: the time of the fastest method for its products]",
+)
+@click.option("--max-seconds", metavar="S", type=POSITIVE, help="Stop a run after that much time.")
+@click.option(
+    "--plugin",
+    "plugins",
+    metavar="PY",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Load this Python file as a plugin. Repeat for more.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every curve.")
+@plot_option
+@click.pass_context
+def race(
+    context: click.Context,
+    /,
+    matrices: Sequence[str],
+    ranks: Sequence[int],
+    methods: Sequence[str],
+    ours: Sequence[str],
+    seeds: int,
+    starts: Sequence[str],
+    products: Sequence[float],
+    seconds: Sequence[float],
+    max_seconds: float | None,
+    plugins: Sequence[Path],
+    as_json: bool,
+    plot: Path | None,
+    **model: Any,
+) -> None:
+    """Run methods on the same problems from the same starts, and compare the objectives they reach.
+
+    MATRIX is a file as for 'bregopt solve', 'mycielskian(11)' for a graph, or 'synthetic(1500, 500, 10)' for
+    max(0, UV) with Gaussian factors of rank 10; without one it is 'mycielskian(9)'. Every matrix, rank and start makes
+    a row of the race. Beside the methods that 'bregopt plugins' lists there are l-bfgs-b, scipy's, on the reduced
+    function, and pyproximal-palm, if pyproximal is installed. Ctrl-C ends the race with what is there so far.
+
+    \b
+    Examples:
+      bregopt bench race -r 10 -r 20 -U 'l1(0.01)' -V 'l1(0.015)' --plot race.png
+      bregopt bench race faces.mat 'mycielskian(11)' --method aapb --method l-bfgs-b --start tsvd --products 600
+    """
+    if max_seconds is not None and any(budget > max_seconds for budget in seconds):
+        raise click.UsageError(f"--seconds {max(seconds):g} is beyond --max-seconds {max_seconds:g}.")
+    for path in plugins:
+        bregopt.load_plugin(path)
+    check_names(methods, ours)
+    ours = ours or OURS
+    budgets = Budgets(sorted(set(products)), sorted(set(seconds)), max_seconds)
+    parts = {"U": bregopt.make("regularizer", model["U"]), "V": bregopt.make("regularizer", model["V"])}
+    first = {spec: bregopt.make("start", spec) for spec in starts}
+    facts = machine()
+    with status_line(not as_json) as show:
+        show("reading the matrices, and trying the methods on them")
+        read = {name: matrix(name) for name in matrices or (DEFAULT_MATRIX,)}
+        found = list(cases(read, ranks, first, seeds, methods, kernel=model["kernel"], **parts))
+        comparisons, interrupted = compare(found, budgets, show)
+    if not comparisons:
+        raise click.Abort
+    if plot is not None:
+        plot_race(plot, comparisons, ours, facts)
+    if as_json:
+        click.echo(race_json(comparisons, {**context.params, "ours": ours}, facts, interrupted))
+    else:
+        print_machine(facts)
+        for comparison in comparisons:
+            print_comparison(comparison, ours)
+        print_totals(comparisons, ours)
+    if interrupted:
+        click.echo("bregopt: interrupted: Ctrl-C ended the race; what was complete is shown.", err=True)
+        context.exit(INTERRUPTED)

@@ -1,0 +1,1 @@
+"""``bregopt bench pass`` and ``bregopt bench scale``: seconds and memory of one pass over M."""

@@ -1,0 +1,177 @@
+"""``bregopt bench pass``: the pass of an iteration against the products it is made of and against plain NumPy."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bregopt_bench.display import (
+    megabytes,
+    milliseconds,
+    plot_option,
+    print_machine,
+    print_table,
+    ratio,
+    shape_columns,
+    status_line,
+)
+from bregopt_bench.measuring import machine
+from bregopt_bench.speed.matrices import DTYPES, Size, TimedMatrix, drawn, in_file, size_type
+from bregopt_bench.speed.pass_rows import RESIDUAL_SIZE, Row, measure, residual_row
+from bregopt_bench.speed.plots import plot_pass
+from bregopt_bench.speed.stored import STORED_SIZE, stored_row
+
+GRID = (
+    Size(10000, 784, 45),
+    Size(6000, 8000, 30, 0.004),
+    Size(2856, 1024, 68),
+    Size(1440, 1024, 20),
+    Size(1535, 1535, 25, 0.05),
+    Size(1500, 500, 12),
+)
+"""Shapes and ranks of the matrices that ReLU-NMD is tried on: MNIST, a graph, faces and objects."""
+
+PASS_NOTE = (
+    "pass/bare: the pass gives value, gradient and relative error in so many times the time of the three products "
+    "UV, XVᵀ and UᵀX alone, which it contains; below 1 it is faster than they are, as its tiles stay in cache. "
+    "obvious/pass: how much longer the same figures take in plain NumPy. iteration/pass: an iteration of the paper's "
+    "method against the pass inside of it. memory: what the pass takes at its peak. Times are the best of {repeats} "
+    "rounds, in ms."
+)
+RESIDUAL_NOTE = (
+    "How much a pass gains where the residual UV − W is zero nearly everywhere: its products then take the non-zeros "
+    "alone. Times are the best of {repeats} rounds, in ms."
+)
+STORED_NOTE = (
+    "Iterations of the paper's method on a memory map of a file that was just written, so that much of it may still be "
+    "in the file cache. memory: how far the process grew, from composing the problem to the end."
+)
+
+
+@click.command("pass", short_help="The pass of an iteration, against bare products and plain NumPy.")
+@click.option(
+    "--size", "sizes", metavar="MxN:r[:density]", type=size_type(), multiple=True, help="A random M; repeat for more."
+)
+@click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="The matrix in a file, as for 'solve'.")
+@click.option("-r", "--rank", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="With --file.")
+@click.option("--dtype", type=click.Choice(DTYPES), help="Of M and of the products.  [default: one after the other]")
+@click.option(
+    "--residual",
+    metavar="[MxN:r:density]",
+    type=size_type(density=True),
+    is_flag=False,
+    flag_value=RESIDUAL_SIZE,
+    help=f"Residuals with few non-zeros against dense ones.  [size: {RESIDUAL_SIZE.spec}]",
+)
+@click.option(
+    "--stored",
+    metavar="[MxN:r]",
+    type=size_type(density=False),
+    is_flag=False,
+    flag_value=STORED_SIZE,
+    help=f"A float32 matrix on disk, in a temporary folder.  [size: {STORED_SIZE.spec}]",
+)
+@click.option("--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@plot_option
+def pass_(
+    sizes: Sequence[Size],
+    file: Path | None,
+    rank: int,
+    dtype: str | None,
+    residual: Size | None,
+    stored: Size | None,
+    repeats: int,
+    as_json: bool,
+    plot: Path | None,
+) -> None:
+    """Time the pass over M that makes up nearly all of an iteration.
+
+    It is held against the three matrix products it contains, and against plain NumPy code for the same figures, in
+    rounds that alternate. Without --size, --file, --residual and --stored a grid of sizes is measured.
+
+    \b
+    Examples:
+      bregopt bench pass --size 2000x3000:20 --size 6000x8000:30:0.004
+      bregopt bench pass --file counts.mtx -r 30 --plot speed.png
+    """
+    others = residual is not None or stored is not None
+    sizes = sizes or (() if file or others else GRID)
+    if plot is not None and not (sizes or file):
+        raise click.UsageError("--plot draws the table of sizes: give --size or --file as well.")
+    dtypes = DTYPES if dtype is None else (dtype,)
+    facts = machine()
+    with status_line(not as_json) as show:
+        rows = []
+        for matrix in _matrices(sizes, file, rank, dtypes):
+            show(f"measuring {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
+            rows.append(measure(matrix, repeats))
+        residuals = []
+        for kind in dtypes:
+            if residual:
+                show(f"measuring residuals, {residual}, {kind}")
+                residuals.append(residual_row(residual, kind, repeats))
+        on_disk = stored_row(stored, show) if stored else None
+    if plot is not None:
+        plot_pass(plot, rows, facts)
+    if as_json:
+        record = {"machine": facts, "repeats": repeats, "rows": [row.as_json() for row in rows]}
+        click.echo(json.dumps({**record, "residual": residuals, "stored": on_disk}, indent=2, allow_nan=False))
+        return
+    print_machine(facts)
+    if rows:
+        print_rows(rows, repeats)
+    if residuals:
+        print_residual(residuals, repeats)
+    if on_disk:
+        print_stored(on_disk)
+
+
+def _matrices(sizes: Sequence[Size], file: Path | None, rank: int, dtypes: Sequence[str]) -> Iterator[TimedMatrix]:
+    """One at a time: together they may not fit in memory."""
+    for size in sizes:
+        yield from (drawn(size, dtype) for dtype in dtypes)
+    if file is not None:
+        yield from in_file(file, rank, dtypes)
+
+
+def print_rows(rows: Sequence[Row], repeats: int) -> None:
+    shown = [
+        {
+            **shape_columns(row.facts),
+            "bare": milliseconds(row.bare),
+            "pass": milliseconds(row.seconds),
+            "obvious": milliseconds(row.obvious),
+            "pass\n/bare": ratio(row.against_bare),
+            "obvious\n/pass": ratio(row.gain),
+            "iteration\n/pass": ratio(row.overhead),
+            "memory": megabytes(row.memory),
+        }
+        for row in rows
+    ]
+    print_table(shown, PASS_NOTE.format(repeats=repeats))
+
+
+def print_residual(rows: Sequence[Mapping[str, Any]], repeats: int) -> None:
+    shown = [
+        {
+            **shape_columns(row),
+            f"residual {row['few_share']:.0%}": milliseconds(row["few_seconds"]),
+            f"residual {row['many_share']:.0%}": milliseconds(row["many_seconds"]),
+            "ratio": ratio(row["many_over_few"]),
+        }
+        for row in rows
+    ]
+    print_table(shown, RESIDUAL_NOTE.format(repeats=repeats))
+
+
+def print_stored(row: Mapping[str, Any]) -> None:
+    shown = {
+        **shape_columns(row),
+        "on disk": megabytes(row["bytes"]),
+        "s per iteration": f"{row['iteration_seconds']:.3f}",
+        "memory": megabytes(row["memory_bytes"]),
+    }
+    print_table([shown], STORED_NOTE)
