@@ -7,7 +7,6 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.log import or_zero
 from bregopt_regularizers.precision import floating
 
@@ -47,6 +46,3 @@ class Exp(Regularizer):
         loss = lower_root(tau * self.theta**2 * np.exp(-self.theta * np.abs(X))) / self.theta
         size = np.maximum(np.abs(X) - loss, 0.0)
         return or_zero(X, size, -tau * np.expm1(-self.theta * size))
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(self.eta * self.theta * np.exp(-self.theta * np.abs(X)))

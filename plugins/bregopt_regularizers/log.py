@@ -6,7 +6,6 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.precision import floating
 
 
@@ -39,6 +38,3 @@ class Log(Regularizer):
         loss = 2.0 * tau / (y + np.sqrt(np.maximum(y - q, 0.0)) * np.sqrt(y + q))
         size = np.maximum(np.abs(X) - loss, 0.0)
         return or_zero(X, size, tau * np.log1p(size / self.eps))
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(self.eta / (np.abs(X) + self.eps))

@@ -58,10 +58,6 @@ class OnColumns(Regularizer):
         parts = self.H.split()
         return (OnColumns(parts[0], self.columns), 0.0) if parts is not None and parts[1] == 0 else None
 
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(self._part(X))
-        return None if above is None else OnColumns(above, self.columns)
-
     def _part(self, X: Array) -> Array:
         if X.ndim != 2 or X.shape[1] <= max(self.columns):
             raise parameter("columns", "OnColumns", f"columns of a block of shape {X.shape}", self.columns)

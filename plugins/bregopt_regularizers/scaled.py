@@ -43,10 +43,6 @@ class Scaled(Regularizer):
         part = self.H.piece(X)
         return None if part is None else Scaled(part, self.weight)
 
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return None if above is None else Scaled(above, self.weight)
-
     def scalar(self) -> ScalarPenalty | None:
         h, weight = self.H.scalar(), float(self.weight)
         return None if h is None else evolve(h, l1=weight * h.l1, ridge=weight * h.ridge)

@@ -100,10 +100,6 @@ class WithNonNegative(Regularizer):
         parts = self.H.split()
         return None if parts is None else (WithNonNegative(parts[0]), parts[1])
 
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return WithNonNegative(above) if above is not None and absolute(above) else None
-
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
         return None if h is None else evolve(h, low=0.0)

@@ -49,10 +49,6 @@ class WithRidge(Regularizer):
         parts = self.H.split()
         return None if parts is None else (parts[0], parts[1] + float(self.eta))
 
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return None if above is None else WithRidge(above, self.eta)
-
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
         return None if h is None else evolve(h, ridge=h.ridge + float(self.eta))

@@ -168,7 +168,6 @@ def test_a_step_in_double_precision_widens_nothing(H):
 def test_every_part_is_convex_and_says_so(H):
     assert Trait.CONVEX in H.traits
     assert H.step_limit == math.inf
-    assert H.majorize(np.ones((4, 3))) is None
 
 
 # planted mistakes: a check that cannot fail is none
@@ -570,18 +569,14 @@ class Sunken(Regularizer):
     def split(self):
         return L1(1.0), -self.rho
 
-    def majorize(self, X):
-        return L1(1.0)
-
     def piece(self, X):
         return L1(np.sign(X))
 
 
-def test_a_multiple_carries_the_modulus_the_step_limit_the_split_and_the_majoriser():
+def test_a_multiple_carries_the_modulus_the_step_limit_and_the_split():
     H = scaled(Sunken(), 4.0)
     assert (H.weak_convexity, H.step_limit, H.traits) == (2.0, 0.5, Trait.SEPARABLE)
     assert H.split()[1] == -2.0
-    assert H.majorize(WEIGHTS).value(WEIGHTS) == pytest.approx(4 * WEIGHTS.sum())
     assert H.piece(WEIGHTS).value(WEIGHTS) == pytest.approx(4 * WEIGHTS.sum())
     assert scaled(L1(0.4), 4.0).piece(WEIGHTS) is None
     steps = list(cases(steps=(0.01, 0.1, 0.45)))
@@ -597,18 +592,16 @@ def test_a_ridge_lowers_the_modulus_and_raises_the_step_limit(eta, modulus, limi
     assert H.step_limit == pytest.approx(limit)
     assert (Trait.CONVEX in H.traits) == (modulus == 0)
     assert H.split()[1] == pytest.approx(eta - 0.5)
-    assert H.majorize(WEIGHTS).split()[1] == eta
     steps = list(cases(steps=(0.01, 0.9 * min(limit, 10.0))))
     check_prox(H, steps)
     check_claims(H, steps)
     assert with_ridge(L0Ball(1), 2.0).weak_convexity is None
 
 
-def test_columns_carry_the_modulus_the_step_limit_and_the_majoriser():
+def test_columns_carry_the_modulus_and_the_step_limit():
     H = on_columns(Sunken(), [0, 2])
     assert (H.weak_convexity, H.step_limit, H.traits) == (0.5, 2.0, Trait.SEPARABLE)
     assert H.split() is None
-    assert H.majorize(WEIGHTS).value(WEIGHTS) == pytest.approx(WEIGHTS[:, [0, 2]].sum())
     check_separable(H, list(cases(steps=(0.01, 0.1))))
 
 

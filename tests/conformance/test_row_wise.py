@@ -15,7 +15,6 @@ from bregopt_regularizers.nuclear import Nuclear
 from bregopt_regularizers.on_support import OnSupport
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
-from bregopt_regularizers.tilted import Tilted
 from bregopt_regularizers.unit_norm import UnitColumns, UnitRows
 
 from bregopt import Trait
@@ -55,7 +54,6 @@ NOT_BY_ROW = {
     "sparse-group by labels": SparseGroup(0.2, 0.4, per=LABELS),
     "l0-nonneg by column": L0NonNegative(2, per="column"),
     "simplex of all": Simplex(1.0, per="all"),
-    "tilted": Tilted(L1(0.4), WEIGHTS),
     "support": OnSupport(WEIGHTS > 0.5),
     "scaled": scaled(Nuclear(0.4), 2.0),
     "ridge": with_ridge(L1(WEIGHTS), 0.5),
