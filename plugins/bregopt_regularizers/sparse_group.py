@@ -6,8 +6,8 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.groups import Per, check_per, labels, norms, shrink
 from bregopt_regularizers.l1 import soft
+from bregopt_regularizers.l21 import Per, check_per, labels, norms, shrink
 from bregopt_regularizers.lines import by_row
 
 

@@ -9,7 +9,7 @@ from attrs import evolve, fields
 from bregopt_regularizers.capped_l1 import CappedL1
 from bregopt_regularizers.exp import Exp, lower_root
 from bregopt_regularizers.l0 import L0
-from bregopt_regularizers.l0_nonneg import L0NonNegative
+from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1_minus_l2 import L1MinusL2
 from bregopt_regularizers.l1_minus_ridge import L1MinusRidge
 from bregopt_regularizers.log import Log
@@ -19,6 +19,7 @@ from bregopt_regularizers.orthonormal import Orthonormal
 from bregopt_regularizers.rank_ball import RankBall
 from bregopt_regularizers.scad import SCAD
 from bregopt_regularizers.unit_norm import UnitColumns, UnitRows
+from bregopt_regularizers.with_nonneg import WithNonNegative, l0_nonneg
 from scipy.optimize import minimize
 
 from bregopt import Trait
@@ -36,12 +37,12 @@ SEPARABLE = [
 ]
 WHOLE = [
     *(L1MinusL2(0.4), L1MinusL2(5.0), L1MinusL2(0.0)),
-    *(L0NonNegative(3), L0NonNegative(1, per="row"), L0NonNegative(2, per="column"), L0NonNegative(100)),
+    *(l0_nonneg(3), l0_nonneg(1, per="row"), l0_nonneg(2, per="column"), l0_nonneg(100)),
     *(RankBall(1), RankBall(2), RankBall(9)),
     *(UnitColumns(), UnitRows(), Orthonormal()),
 ]
 ALL = SEPARABLE + WHOLE
-SETS = (L0NonNegative, RankBall, UnitColumns, UnitRows, Orthonormal)
+SETS = (WithNonNegative, RankBall, UnitColumns, UnitRows, Orthonormal)
 
 
 def penalty(H, r):
@@ -194,7 +195,7 @@ def feasible(H, rival):
             q, r = np.linalg.qr(tall + 1e-300)
             q = q * np.where(np.diag(r) < 0, -1, 1)
             return q if rival.shape[0] >= rival.shape[1] else q.T
-        case L0NonNegative():
+        case WithNonNegative():
             return np.maximum(rival, 0)
     return rival
 
@@ -219,15 +220,15 @@ def test_the_prox_is_fresh_feasible_and_beats_every_rival(H, scale):
             assert H.value(near) + np.sum((near - X) ** 2) / (2 * step) >= best - slack
 
 
-@pytest.mark.parametrize("H", [H for H in WHOLE if isinstance(H, L0NonNegative)], ids=name)
+@pytest.mark.parametrize("H", [H for H in WHOLE if isinstance(H, WithNonNegative)], ids=name)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_support_beats_the_sparse_non_negative_prox(H, seed):
     X = np.random.default_rng(seed).standard_normal((3, 4)) - (0.8 if seed > 1 else 0.0)
     Z = H.prox(X, 1.0)
-    lines = {"all": X.reshape(1, -1), "row": X, "column": X.T}[H.per]
+    lines = {"all": X.reshape(1, -1), "row": X, "column": X.T}[H.H.per]
     gain = 0.0
     for line in lines:
-        sizes = range(min(H.s, line.size) + 1)
+        sizes = range(min(H.H.s, line.size) + 1)
         supports = itertools.chain.from_iterable(itertools.combinations(line, k) for k in sizes)
         gain += max(sum(max(x, 0) ** 2 for x in support) for support in supports)
     assert H.value(Z) == 0
@@ -288,7 +289,7 @@ def test_the_traits_hold(H):
     rng = np.random.default_rng(2)
     assert Trait.CONVEX not in H.traits
     assert (Trait.SEPARABLE in H.traits) == (H in SEPARABLE)
-    assert (Trait.HOMOGENEOUS in H.traits) == isinstance(H, L1MinusL2 | L0NonNegative | RankBall)
+    assert (Trait.HOMOGENEOUS in H.traits) == isinstance(H, L1MinusL2 | WithNonNegative | RankBall)
     assert (Trait.CONSTANT_NORM in H.traits) == isinstance(H, UnitColumns | UnitRows | Orthonormal)
     for scale, step in itertools.product((1e-3, 1.0, 1e3), (1e-2, 0.1, 0.3)):
         X = scale * rng.standard_normal((4, 3))
@@ -355,7 +356,7 @@ def test_the_modulus_of_weak_convexity_is_enough_and_none_smaller_is(H):
 
 @pytest.mark.parametrize("H", [H for H in ALL if H.weak_convexity is None], ids=name)
 def test_without_a_modulus_even_a_large_one_does_not_do(H):
-    if getattr(H, "eta", None) == 0 or repr(H) in ("RankBall(k=9)", "L0NonNegative(s=100, per='all')"):
+    if getattr(H, "eta", None) == 0 or repr(H) in ("RankBall(k=9)", "WithNonNegative(H=L0Ball(s=100, per='all'))"):
         return  # convex in truth, and not claimed
     rng = np.random.default_rng(4)
     base = getattr(H, "cap", 0.0)
@@ -440,8 +441,8 @@ def test_ties_go_where_the_documentation_says():
     assert CappedL1(1.0, 1.0).prox(1.5 * one, 1.0) == 0.5
     assert CappedL1(1.0, 1.0).prox(4 * one, 8.0) == 0
     np.testing.assert_array_equal(L1MinusL2(1.0).prox(np.array([1.0, -2.0, 2.0]), 2.0), [0, -2, 0])
-    np.testing.assert_array_equal(L0NonNegative(1).prox(np.array([[-5.0, 2.0, 2.0]]), 1.0), [[0, 2, 0]])
-    for H in (*SEPARABLE, L1MinusL2(), L0NonNegative(), RankBall()):
+    np.testing.assert_array_equal(l0_nonneg(1).prox(np.array([[-5.0, 2.0, 2.0]]), 1.0), [[0, 2, 0]])
+    for H in (*SEPARABLE, L1MinusL2(), l0_nonneg(), RankBall()):
         assert not H.prox(np.zeros((4, 3)), min(1.0, 0.5 * H.step_limit)).any()
 
 
@@ -504,8 +505,8 @@ def test_a_step_beyond_the_limit_is_refused():
         *((MCP, {"gamma": bad}) for bad in (0.0, -1.0, math.nan)),
         *((SCAD, {"a": bad}) for bad in (2.0, 1.0)),
         *((kind, {name: 0.0}) for kind, name in ((Log, "eps"), (Exp, "theta"), (CappedL1, "cap"))),
-        *((kind, {name: bad}) for kind, name in ((RankBall, "k"), (L0NonNegative, "s")) for bad in (0, 1.5)),
-        (L0NonNegative, {"per": "rows"}),
+        *((kind, {name: bad}) for kind, name in ((RankBall, "k"), (L0Ball, "s")) for bad in (0, 1.5)),
+        (L0Ball, {"per": "rows"}),
     ],
 )
 def test_a_parameter_outside_its_range_is_refused(kind, arguments):
