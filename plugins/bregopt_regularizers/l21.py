@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, Trait, validate
 from bregopt.errors import parameter
-from bregopt_regularizers.lines import by_row
+from bregopt_regularizers.per_line import and_by_row
 from bregopt_regularizers.precision import floating
 
 Per = str | NDArray[np.intp]
@@ -67,11 +67,7 @@ class L21(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     per: Per = field(default="row", converter=labels, validator=check_per)
-    traits: Trait = field(init=False, repr=False)
-
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.CONVEX | Trait.HOMOGENEOUS | by_row(self.per)
+    traits: Trait = field(default=and_by_row(Trait.CONVEX | Trait.HOMOGENEOUS), init=False, repr=False)
 
     def value(self, X: Array) -> float:
         return float(self.eta) * float(norms(X, self.per).sum())

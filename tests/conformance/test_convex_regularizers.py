@@ -12,14 +12,13 @@ from bregopt_regularizers.box import Box
 from bregopt_regularizers.capped_l1 import CappedL1
 from bregopt_regularizers.elastic_net import ElasticNet
 from bregopt_regularizers.exp import Exp
-from bregopt_regularizers.graph import Graph
+from bregopt_regularizers.graph import Graph, laplacian
 from bregopt_regularizers.huber import Huber
 from bregopt_regularizers.l0 import L0
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.l1_ball import L1Ball
 from bregopt_regularizers.l21 import L21
-from bregopt_regularizers.laplacian import laplacian
 from bregopt_regularizers.log import Log
 from bregopt_regularizers.lp import Lp
 from bregopt_regularizers.mcp import MCP

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
+from bregopt_regularizers.l0 import OnSupport
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.l1_ball import L1Ball
 from bregopt_regularizers.l21 import L21
 from bregopt_regularizers.nuclear import Nuclear
 from bregopt_regularizers.on_columns import on_columns
-from bregopt_regularizers.on_support import OnSupport
 from bregopt_regularizers.scaled import scaled
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
