@@ -48,7 +48,7 @@ def has_discontinuous_prox(H: Regularizer) -> bool:
     return H.split() is None and H.weak_convexity is None and Trait.CONSTANT_NORM not in H.traits
 
 
-def resolve(kernel: Kernel, H: Separable) -> RadialProx | None:
+def resolve_radial(kernel: Kernel, H: Separable) -> RadialProx | None:
     """The map, where the kernel is radial; a share within a block needs a separable regularizer there."""
     if not isinstance(kernel, Radial):
         return None

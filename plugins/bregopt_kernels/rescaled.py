@@ -8,7 +8,7 @@ from attrs import frozen
 
 from bregopt import Array, Blocks, BregmanProx, Kernel, Regularizer, Separable, WrappedRegularizer, make
 from bregopt.errors import IncompatibleError, ParameterError, parameter
-from bregopt_kernels.radial_prox import RadialProx, resolve
+from bregopt_kernels.radial_prox import RadialProx, resolve_radial
 
 
 @final
@@ -107,7 +107,7 @@ def resolve_rescaled(kernel: Kernel, H: Separable) -> BregmanProx | None:
     """The map of the base kernel in the rescaled variables, where that is radial."""
     if not isinstance(kernel, Rescaled):
         return None
-    return None if resolve(kernel.base, H) is None else RescaledProx(H)
+    return None if resolve_radial(kernel.base, H) is None else RescaledProx(H)
 
 
 @final

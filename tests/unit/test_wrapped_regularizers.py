@@ -90,29 +90,7 @@ def test_a_name_on_the_orthant_refuses_what_the_plain_one_refuses(spec):
         bo.make("regularizer", spec)
 
 
-@frozen
-class Concave(bo.Regularizer):
-    """``Σ|x| − (ρ/2)‖X‖²``, for its claims only."""
-
-    rho: float
-    traits = Trait.SEPARABLE | Trait.CONSTANT_NORM
-
-    @property
-    def weak_convexity(self):
-        return self.rho
-
-    @property
-    def step_limit(self):
-        return 1 / self.rho
-
-    def value(self, X):
-        return float(np.abs(X).sum()) - self.rho / 2 * float(np.sum(X**2))
-
-    def prox(self, X, step):
-        return (X - np.clip(X, -step, step)) / (1 - step * self.rho)
-
-    def split(self):
-        return L1(1.0), -self.rho
+CONCAVE = bo.make("regularizer", "l1-minus-ridge(1, 0.5)")
 
 
 @frozen
@@ -138,8 +116,8 @@ class Doubled(Mirrored):
 
 
 def test_a_wrapper_that_says_nothing_is_as_its_regularizer():
-    H = Mirrored(Concave(0.5))
-    assert (H.traits, H.weak_convexity, H.step_limit) == (Concave.traits, 0.5, 2.0)
+    H = Mirrored(CONCAVE)
+    assert (H.traits, H.weak_convexity, H.step_limit) == (CONCAVE.traits, 0.5, 2.0)
     inner, eta = H.split()
     assert (type(inner), inner.H.eta, eta) == (Mirrored, 1.0, -0.5)
     assert Mirrored(L0Ball(1)).weak_convexity is None
@@ -149,12 +127,12 @@ def test_a_wrapper_that_says_nothing_is_as_its_regularizer():
 
 
 def test_a_wrapper_carries_the_ridge_the_modulus_and_the_traits_that_it_keeps():
-    H = Doubled(Concave(0.5), of="two")
+    H = Doubled(CONCAVE, of="two")
     assert (H.traits, H.weak_convexity) == (Trait.SEPARABLE, 1.0)
     inner, eta = H.split()
     assert (inner.of, eta) == ("two", -1.0)
-    assert bo.make("regularizer", "with-ridge", Concave(0.5), 0.2).weak_convexity == pytest.approx(0.3)
-    assert bo.make("regularizer", "with-ridge", Concave(0.5), 0.7).weak_convexity == 0.0
+    assert bo.make("regularizer", "with-ridge", CONCAVE, 0.2).weak_convexity == pytest.approx(0.3)
+    assert bo.make("regularizer", "with-ridge", CONCAVE, 0.7).weak_convexity == 0.0
 
 
 def test_the_kit_checks_a_wrapper_of_ones_own():
