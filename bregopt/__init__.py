@@ -25,6 +25,7 @@ from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
+from bregopt.parts.wrapped import WrappedRegularizer
 from bregopt.problem import Problem, ProblemParts, ResolvedProblem, Start
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast, nesterov
 from bregopt.rules.step import StepRule, Trial
@@ -110,6 +111,7 @@ __all__ = [
     "Trial",
     "Update",
     "Verdict",
+    "WrappedRegularizer",
     "Zero",
     "balanced",
     "bregman_prox",

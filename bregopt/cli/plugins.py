@@ -116,7 +116,7 @@ def _traits(entry: "Entry") -> str:
     """Those of the class, or of an example where they depend on the parameters."""
     from bregopt.host.compose import examples
 
-    if not inspect.isclass(entry.factory):
+    if "H" in inspect.signature(entry.factory).parameters:
         return "those of H, where they stay"
     shown = [part for label, part in examples(entry.kind) if label.partition("(")[0] == entry.name]
     traits = next((t for t in (getattr(part, "traits", None) for part in [*shown, entry.factory])), Trait.NONE)

@@ -13,7 +13,7 @@ from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.regularizer import Regularizer
 from bregopt.parts.smooth import SmoothPart
-from bregopt.problem import Problem, Start
+from bregopt.problem import Problem, ResolvedProblem, Start
 from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule
 from bregopt.rules.stopping import StopRule
@@ -32,9 +32,9 @@ class Kind:
     interface: type
     provider: str = CORE
     checks: Mapping[str, Callable[..., None]] = field(factory=dict)
-    """by name, functions of (part, Draw); those of the core's own kinds are in ``bregopt.testing``"""
+    """by name, functions of (part, RandomPoints); those of the core's own kinds are in ``bregopt.testing``"""
     alternative: type | None = None
-    """what may stand in place of such a part, as a selector does for a method"""
+    """what may stand in its place: a selector for a method, a resolved problem for a stated one"""
 
     @property
     def types(self) -> tuple[type, ...]:
@@ -52,7 +52,7 @@ KINDS = (
     Kind("step", StepRule),
     Kind("stop", StopRule),
     Kind("start", Start),
-    Kind("problem", Problem),
+    Kind("problem", Problem, alternative=ResolvedProblem),
 )
 """The kinds of the core; plugins declare more."""
 
@@ -179,7 +179,7 @@ class Registrar:
     def kind(self, name: str, interface: type, checks: Mapping[str, Callable[..., None]] | None = None) -> None:
         """``registry.kind("loss", EntrywiseLoss)``: a new kind of part, for this plugin and every other.
 
-        ``checks`` are functions of (part, Draw) by name, which ``bregopt check`` runs on every part of the kind.
+        ``checks`` are functions of (part, RandomPoints) by name, which ``bregopt check`` runs on every part of the kind.
         """
         self.registry.declare(Kind(name, interface, self.provider, dict(checks or {})))
 

@@ -50,10 +50,6 @@ class Regularizer(ABC):
         """
         return None
 
-    def majorize(self, X: Array) -> "Regularizer | None":
-        """A convex Q with H ≤ Q + const and equality at X, the concave part linearised there; ``None`` if unknown."""
-        return None
-
     def scalar(self) -> ScalarPenalty | None:
         """h with ``H(X) = Σ h(x_ij)``, the same for every entry, where four numbers spell it; else ``None``."""
         return None

@@ -1,4 +1,4 @@
-"""Other forms of H that it offers: weak convexity, split, scalar penalty, piece and majoriser."""
+"""Other forms of H that it offers: weak convexity, split, scalar penalty and piece."""
 
 import math
 from collections.abc import Iterator
@@ -83,22 +83,6 @@ def piece(H: Regularizer, draw: Draw) -> None:
         if Trait.HOMOGENEOUS not in part.traits:
             fail("A piece does not claim HOMOGENEOUS", snippet("print(part.piece(Z).traits)", Z=Z))
         _above(subject, part, Z, "piece", draw, also=(0.5 * Z, 3.0 * Z))
-
-
-def majorize(H: Regularizer, draw: Draw) -> None:
-    """``H ≤ Q + const`` with equality at X, and Q is convex."""
-    subject, found = Subject.of(H), False
-    for X in _points(subject, draw):
-        Q = H.majorize(X)
-        if Q is None:
-            continue
-        found = True
-        if Trait.CONVEX not in Q.traits:
-            fail("The majoriser does not claim CONVEX", snippet("print(part.majorize(X).traits)", X=X))
-        _above(subject, Q, X, "majorize", draw)
-        midpoint_convex(Subject(Q, subject.shape), draw, 0.0)
-    if not found:
-        skip("It gives no majoriser.")
 
 
 def _above(subject: Subject, Q: Regularizer, X: Array, form: str, draw: Draw, also: tuple[Array, ...] = ()) -> None:

@@ -33,7 +33,6 @@ REGULARIZER: Mapping[str, Callable[[Regularizer, Draw], None]] = {
     "split/adds-up": form_checks.split,
     "scalar/adds-up": form_checks.scalar,
     "piece/holds": form_checks.piece,
-    "majorize/holds": form_checks.majorize,
     "smooth/gradient": smooth_form.gradient,
     "smooth/curvature": smooth_form.curvature,
     "step-limit/respected": prox_variational.step_limit,

@@ -1,37 +1,39 @@
 """What this plugin registers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bregopt import BregmanProx, Kernel, Registrar, Separable, hookimpl
 from bregopt_kernels.entrywise import BoltzmannShannon, Burg, FermiDirac
 from bregopt_kernels.entrywise_prox import resolve_entrywise
 from bregopt_kernels.radial import block_quadratic, power, psi1, psi2
-from bregopt_kernels.radial_prox import resolve
+from bregopt_kernels.radial_prox import resolve_radial
 from bregopt_kernels.rescaled import balanced, resolve_rescaled
 from bregopt_kernels.schatten4 import Schatten4, resolve_schatten4
+
+KERNELS: dict[str, Callable[..., Kernel]] = {
+    "psi1": psi1,
+    "psi2": psi2,
+    "power": power,
+    "block-quadratic": block_quadratic,
+    "balanced": balanced,
+    "schatten4": Schatten4,
+    "boltzmann-shannon": BoltzmannShannon,
+    "burg": Burg,
+    "fermi-dirac": FermiDirac,
+}
+RESOLVERS = (resolve_radial, resolve_rescaled, resolve_schatten4, resolve_entrywise)
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
-    registry.add(Kernel, "psi1", psi1)
-    registry.add(Kernel, "psi2", psi2)
-    registry.add(Kernel, "power", power)
-    registry.add(Kernel, "block-quadratic", block_quadratic)
-    registry.add(Kernel, "balanced", balanced)
-    registry.add(Kernel, "schatten4", Schatten4)
-    registry.add(Kernel, "boltzmann-shannon", BoltzmannShannon)
-    registry.add(Kernel, "burg", Burg)
-    registry.add(Kernel, "fermi-dirac", FermiDirac)
+    for name, kernel in KERNELS.items():
+        registry.add(Kernel, name, kernel)
 
 
 @hookimpl
 def bregopt_resolve_prox(kernel: Kernel, regularizer: Separable) -> BregmanProx | None:
-    for resolver in (resolve, resolve_rescaled, resolve_schatten4, resolve_entrywise):
-        prox = resolver(kernel, regularizer)
-        if prox is not None:
-            return prox
-    return None
+    return next((prox for resolve in RESOLVERS if (prox := resolve(kernel, regularizer)) is not None), None)
 
 
 @hookimpl

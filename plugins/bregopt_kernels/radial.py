@@ -1,5 +1,6 @@
 """The radial family: powers of the norm, with quadratic shares of single blocks."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -8,7 +9,6 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Kernel
 from bregopt.errors import ParameterError, parameter
-from bregopt_kernels import power as powers
 
 Share = float | Array
 
@@ -41,21 +41,21 @@ class Radial(Kernel):
     kappa: Mapping[float, float] = field(factory=dict)
     """weights κ of further powers p"""
 
-    def share(self, name: str) -> Share:
-        """b + c_i."""
+    def quadratic_share(self, name: str) -> Share:
+        """b + c_i, for the block of that name."""
         return self.b + self.c.get(name, 0.0)
 
-    def pull(self, s: float) -> float:
-        """What the norm adds to the shares in the gradient at ‖Y‖² = s: ``a s + Σ κ_p s^{p/2−1}``."""
-        return self.a * s + sum(k * powers.slope(s, p) for p, k in self.kappa.items())
+    def radial_factor(self, s: float) -> float:
+        """``a s + Σ κ_p s^{p/2−1}``, the factor of Y in the gradient of the powers of the norm where ‖Y‖² = s."""
+        return self.a * s + sum(k * _power_slope(s, p) for p, k in self.kappa.items())
 
     def value(self, Y: Blocks) -> float:
         s = Y.dot(Y)
-        further = sum(k * powers.power(s, p) for p, k in self.kappa.items())
+        further = sum(k * _power(s, p) for p, k in self.kappa.items())
         return 0.25 * self.a * s * s + 0.5 * self.b * s + 0.5 * self._weighted(Y, Y) + further
 
     def gradient(self, Y: Blocks) -> Blocks:
-        rho = self.pull(Y.dot(Y)) + self.b
+        rho = self.radial_factor(Y.dot(Y)) + self.b
         if not self.c:
             return Y * rho
         return Y.map(lambda name, X: (rho + self.c.get(name, 0.0)) * X)
@@ -64,7 +64,7 @@ class Radial(Kernel):
         """With e = Y − Z: ``a[(2⟨Z,e⟩ + ‖e‖²)²/4 + ‖Z‖²‖e‖²/2] + (b/2)‖e‖² + ½ Σ ⟨c e, e⟩``, and the powers alike."""
         (ee, along), n = Y.gap(Z), Z.dot(Z)
         rise = 2.0 * along + ee
-        further = sum(k * powers.divergence(n, rise, ee, p) for p, k in self.kappa.items())
+        further = sum(k * _power_divergence(n, rise, ee, p) for p, k in self.kappa.items())
         if self.c:
             e = Y - Z
             further += 0.5 * self._weighted(e, e)
@@ -79,7 +79,7 @@ class Radial(Kernel):
         return self.a
 
     def quadratic(self, name: str) -> Share:
-        return self.share(name)
+        return self.quadratic_share(name)
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         if self.kappa:
@@ -112,6 +112,36 @@ class Radial(Kernel):
         return " + ".join(terms) or "0"
 
 
+def _power(s: float, p: float) -> float:
+    """``‖Y‖^p/p`` from s = ‖Y‖²."""
+    return float(s ** (0.5 * p)) / p
+
+
+def _power_slope(s: float, p: float) -> float:
+    """``‖Y‖^{p−2}``, the factor of Y in the gradient of ``‖Y‖^p/p``."""
+    return float(s ** (0.5 * p - 1.0)) if s > 0 else float(p == 2)
+
+
+def _power_divergence(n: float, rise: float, ee: float, p: float) -> float:
+    """``D(Y, Z)`` of ‖·‖^p/p from n = ‖Z‖², rise = ‖Y‖² − ‖Z‖² and ee = ‖Y − Z‖², without cancellation."""
+    if n == 0:
+        return _power(ee, p)
+    q = 0.5 * p
+    return float(n**q) * _bernoulli(rise / n, q) / p + 0.5 * float(n ** (q - 1.0)) * ee
+
+
+def _bernoulli(x: float, q: float) -> float:
+    """``(1 + x)^q − 1 − q x`` for x ≥ −1, q ≥ 1: by its series where the terms would cancel."""
+    if abs(x) > 0.05:
+        return float(max(1.0 + x, 0.0) ** q - 1.0 - q * x)
+    term, total, k = 0.5 * q * (q - 1.0) * x * x, 0.0, 2
+    while abs(term) > 1e-18 * abs(total) and k < 60:
+        total += term
+        term *= (q - k) / (k + 1) * x
+        k += 1
+    return total
+
+
 def psi1() -> Radial:
     """``ψ1(Y) = ¼‖Y‖⁴``."""
     return Radial(a=1.0)
@@ -124,8 +154,9 @@ def psi2() -> Radial:
 
 def power(p: float = 3.0) -> Radial:
     """``ψ(Y) = ‖Y‖^p/p``, p ≥ 2."""
-    p = powers.check(p)
-    return psi2() if p == 2 else psi1() if p == 4 else Radial(kappa={p: 1.0})
+    if not (isinstance(p, (int, float)) and math.isfinite(p) and p >= 2):
+        raise parameter("p", "power", "a finite number >= 2", p)
+    return psi2() if p == 2 else psi1() if p == 4 else Radial(kappa={float(p): 1.0})
 
 
 def block_quadratic(**c: Share) -> Radial:

@@ -1,8 +1,9 @@
 """The Bregman proximal map of the radial family, for every regularizer that has a Euclidean prox.
 
-With θ = what the norm adds to the shares, ``min λH(Y) + ⟨P, Y⟩ + ψ(Y)`` separates into Euclidean proximal maps
-``Y_i(θ) = prox_{λH_i/ρ_i}(−P_i/ρ_i)``, ρ_i = θ + b + c_i, and θ is the root of the falling ``pull(‖Y(θ)‖²) − θ``.
-For homogeneous H_i, ``Y_i(θ) = prox_{λH_i}(−P_i)/ρ_i``: only norms depend on θ.
+Let θ be the radial factor of ψ, the factor of Y in the gradient of its powers of the norm, at the minimiser. Given θ,
+``min λH(Y) + ⟨P, Y⟩ + ψ(Y)`` separates into Euclidean proximal maps ``Y_i(θ) = prox_{λH_i/ρ_i}(−P_i/ρ_i)`` with
+ρ_i = θ + b + c_i, and θ is the root of ``radial_factor(‖Y(θ)‖²) − θ``, which falls. For homogeneous H_i,
+``Y_i(θ) = prox_{λH_i}(−P_i)/ρ_i``: only norms depend on θ.
 """
 
 from typing import final
@@ -12,9 +13,9 @@ from attrs import frozen
 
 from bregopt import Blocks, Kernel, Regularizer, Separable, Trait
 from bregopt.errors import IncompatibleError
-from bregopt_kernels.jump import settled
+from bregopt_kernels.discontinuous_prox import best_candidate
 from bregopt_kernels.radial import Radial
-from bregopt_kernels.ray import Ray, points, theta_of
+from bregopt_kernels.radial_path import RadialPath, blocks_at, theta_of
 
 
 @final
@@ -27,25 +28,27 @@ class RadialProx:
     @property
     def exact(self) -> bool:
         """Whether the map is a global minimiser, for a weakly convex H with step·modulus below the quadratic share."""
-        jumping = [part for part in self.H.distinct() if jumps(part)]
-        return all(part.piece(np.zeros((1, 1))) is not None for part in jumping) and len(jumping) <= 1
+        parts = [part for part in self.H.distinct() if has_discontinuous_prox(part)]
+        return all(part.piece(np.zeros((1, 1))) is not None for part in parts) and len(parts) <= 1
 
     def __call__(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
         if not isinstance(kernel, Radial):
             raise IncompatibleError(f"The radial proximal map was given the kernel {kernel!r}, not of its family.")
-        rays = {name: Ray.of(self.H[name], P[name], step, kernel.share(name), name) for name in P.names}
-        theta = theta_of(kernel, list(rays.values()))
-        if any(ray.may_jump for ray in rays.values()):
-            return settled(self.H, P, step, kernel, rays, theta)
-        return points(P, rays, theta)
+        paths = {
+            name: RadialPath.of(self.H[name], P[name], step, kernel.quadratic_share(name), name) for name in P.names
+        }
+        theta = theta_of(kernel, list(paths.values()))
+        if any(path.discontinuous for path in paths.values()):
+            return best_candidate(self.H, P, step, kernel, paths, theta)
+        return blocks_at(P, paths, theta)
 
 
-def jumps(H: Regularizer) -> bool:
-    """Whether the Euclidean prox of H may jump however short the step."""
+def has_discontinuous_prox(H: Regularizer) -> bool:
+    """Whether the Euclidean prox of H may be discontinuous however short the step."""
     return H.split() is None and H.weak_convexity is None and Trait.CONSTANT_NORM not in H.traits
 
 
-def resolve(kernel: Kernel, H: Separable) -> RadialProx | None:
+def resolve_radial(kernel: Kernel, H: Separable) -> RadialProx | None:
     """The map, where the kernel is radial; a share within a block needs a separable regularizer there."""
     if not isinstance(kernel, Radial):
         return None

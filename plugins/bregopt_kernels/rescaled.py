@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping
 from typing import final
 
-from attrs import field, frozen
+from attrs import frozen
 
-from bregopt import Array, Blocks, BregmanProx, Kernel, Regularizer, Separable, Trait, make
+from bregopt import Array, Blocks, BregmanProx, Kernel, Regularizer, Separable, WrappedRegularizer, make
 from bregopt.errors import IncompatibleError, ParameterError, parameter
-from bregopt_kernels.radial_prox import RadialProx, resolve
+from bregopt_kernels.radial_prox import RadialProx, resolve_radial
 
 
 @final
@@ -80,21 +80,13 @@ def balanced(tau: float = 1.0, kernel: Kernel | str = "psi1") -> Rescaled:
 
 @final
 @frozen(eq=False)
-class Stretched(Regularizer):
+class Stretched(WrappedRegularizer):
     """``H(X/t)``."""
 
-    H: Regularizer
     t: float
-    traits: Trait = field(init=False)
 
-    @traits.default
-    def _same_traits(self) -> Trait:
-        return self.H.traits
-
-    @property
-    def weak_convexity(self) -> float | None:
-        modulus = self.H.weak_convexity
-        return None if modulus is None else modulus / self.t**2
+    def ridge(self, eta: float) -> float:
+        return eta / self.t**2
 
     @property
     def step_limit(self) -> float:
@@ -106,20 +98,16 @@ class Stretched(Regularizer):
     def prox(self, X: Array, step: float) -> Array:
         return self.t * self.H.prox(X / self.t, step / self.t**2)
 
-    def split(self) -> tuple[Regularizer, float] | None:
-        split = self.H.split()
-        return None if split is None else (Stretched(split[0], self.t), split[1] / self.t**2)
-
     def piece(self, X: Array) -> Regularizer | None:
         piece = self.H.piece(X / self.t)
-        return None if piece is None else Stretched(piece, self.t)
+        return None if piece is None else self.around(piece)
 
 
 def resolve_rescaled(kernel: Kernel, H: Separable) -> BregmanProx | None:
     """The map of the base kernel in the rescaled variables, where that is radial."""
     if not isinstance(kernel, Rescaled):
         return None
-    return None if resolve(kernel.base, H) is None else RescaledProx(H)
+    return None if resolve_radial(kernel.base, H) is None else RescaledProx(H)
 
 
 @final

@@ -1,36 +1,26 @@
 """The Euclidean ball, for the whole block or in each row or column."""
 
-import math
 from typing import final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.lines import PER, block, by_row, lines
-from bregopt_regularizers.precision import floating, slack
+from bregopt import Array
+from bregopt_regularizers.per_line import LineConstraint
+from bregopt_regularizers.precision import floating
 
 
 @final
 @frozen
-class Ball(Regularizer):
+class Ball(LineConstraint):
     """``H(X) = 0 if ‖x‖ ≤ radius for x = X (or for every row or column x of X), else ∞``."""
 
-    radius: float = field(default=1.0, validator=validate.number(above=0))
-    per: str = field(default="all", validator=PER)
-    traits: Trait = field(init=False, repr=False, eq=False)
+    def contains(self, rows: Array, rounding: float) -> bool:
+        return bool(np.all(_norms(rows) <= self.radius * (1.0 + rounding)))
 
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.CONVEX | by_row(self.per)
-
-    def value(self, X: Array) -> float:
-        return 0.0 if np.all(_norms(lines(X, self.per, "Ball")) <= self.radius * (1.0 + slack(X))) else math.inf
-
-    def prox(self, X: Array, step: float) -> Array:
-        rows = lines(X, self.per, "Ball")
+    def project(self, rows: Array) -> Array:
         factor = self.radius / np.maximum(_norms(rows), self.radius)  # 1 within the ball
-        return block(rows * factor[:, None].astype(floating(X)), X, self.per)
+        return np.asarray(rows * factor[:, None].astype(floating(rows)))
 
 
 def _norms(rows: Array) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.l1 import soft
 from bregopt_regularizers.precision import floating
 
 
@@ -30,6 +30,3 @@ class CappedL1(Regularizer):
         tau, twice = self.eta * np.asarray(step, dtype=floating(X)), 2.0 * self.cap
         jump = np.where(tau < twice, (tau + twice) / 2.0, np.sqrt(tau * twice))
         return np.where(np.abs(X) <= jump, soft(X, tau), X)
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(np.where(np.abs(X) < self.cap, self.eta, 0.0))

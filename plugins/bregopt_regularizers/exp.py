@@ -6,10 +6,8 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1
-from bregopt_regularizers.log import or_zero
-from bregopt_regularizers.precision import floating
+from bregopt import Array, validate
+from bregopt_regularizers.concave import ConcavePenalty
 
 
 def lower_root(k: Array) -> Array:
@@ -27,26 +25,18 @@ def lower_root(k: Array) -> Array:
 
 @final
 @frozen
-class Exp(Regularizer):
+class Exp(ConcavePenalty):
     """``H(X) = η Σ (1 − exp(−θ|x_ij|))``. Beyond steps of 1/(ηθ²) the prox jumps; at a tie it is zero."""
 
-    eta: float = field(default=1.0, validator=validate.number(at_least=0))
     theta: float = field(default=1.0, validator=validate.number(above=0))
-    traits = Trait.SEPARABLE | Trait.ROW_WISE
 
     @property
     def weak_convexity(self) -> float:
         return self.eta * self.theta**2
 
-    def value(self, X: Array) -> float:
-        return -self.eta * float(np.expm1(-self.theta * np.abs(X)).sum())
+    def phi(self, r: Array) -> Array:
+        return np.asarray(-np.expm1(-self.theta * r))
 
-    def prox(self, X: Array, step: float) -> Array:
-        tau = self.eta * np.asarray(step, dtype=floating(X))
-        # the loss d = |x| − z of the larger root: θd·exp(−θd) = τθ²·exp(−θ|x|); without a root zero wins below
-        loss = lower_root(tau * self.theta**2 * np.exp(-self.theta * np.abs(X))) / self.theta
-        size = np.maximum(np.abs(X) - loss, 0.0)
-        return or_zero(X, size, -tau * np.expm1(-self.theta * size))
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(self.eta * self.theta * np.exp(-self.theta * np.abs(X)))
+    def loss(self, r: Array, tau: Array) -> Array:
+        """d with θd·exp(−θd) = τθ²·exp(−θr)."""
+        return lower_root(tau * self.theta**2 * np.exp(-self.theta * r)) / self.theta

@@ -9,51 +9,51 @@ from bregopt import Registrar, Regularizer, Zero, hookimpl, make
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
 from bregopt_regularizers.capped_l1 import CappedL1
-from bregopt_regularizers.combine import on_columns, scaled, with_nonneg, with_ridge
 from bregopt_regularizers.elastic_net import ElasticNet
 from bregopt_regularizers.exp import Exp
 from bregopt_regularizers.graph import Graph
 from bregopt_regularizers.huber import Huber
 from bregopt_regularizers.l0 import L0
 from bregopt_regularizers.l0_ball import L0Ball
-from bregopt_regularizers.l0_nonneg import L0NonNegative
 from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.l1_ball import L1Ball
 from bregopt_regularizers.l1_minus_l2 import L1MinusL2
 from bregopt_regularizers.l1_minus_ridge import L1MinusRidge
-from bregopt_regularizers.l1_nonneg import L1NonNegative
 from bregopt_regularizers.l21 import L21
-from bregopt_regularizers.l21_nonneg import L21NonNegative
 from bregopt_regularizers.log import Log
 from bregopt_regularizers.lp import Lp
 from bregopt_regularizers.mcp import MCP
 from bregopt_regularizers.nonneg import NonNegative
 from bregopt_regularizers.nuclear import Nuclear
+from bregopt_regularizers.on_columns import on_columns
 from bregopt_regularizers.orthonormal import Orthonormal
 from bregopt_regularizers.rank_ball import RankBall
 from bregopt_regularizers.ridge import Ridge
 from bregopt_regularizers.scad import SCAD
+from bregopt_regularizers.scaled import scaled
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
 from bregopt_regularizers.tv import TV
 from bregopt_regularizers.unit_norm import UnitColumns, UnitRows
+from bregopt_regularizers.with_nonneg import l0_nonneg, l1_nonneg, l21_nonneg, with_nonneg
+from bregopt_regularizers.with_ridge import with_ridge
 
 PARTS: dict[str, Callable[..., Regularizer]] = {
     "none": Zero,
     "ridge": Ridge,
     "l1": L1,
     "nonneg": NonNegative,
-    "l1-nonneg": L1NonNegative,
+    "l1-nonneg": l1_nonneg,
     "elastic-net": ElasticNet,
     "l1-minus-ridge": L1MinusRidge,
     "l21": L21,
-    "l21-nonneg": L21NonNegative,
+    "l21-nonneg": l21_nonneg,
     "sparse-group": SparseGroup,
     "nuclear": Nuclear,
     "rank-ball": RankBall,
     "l1-minus-l2": L1MinusL2,
     "l0-ball": L0Ball,
-    "l0-nonneg": L0NonNegative,
+    "l0-nonneg": l0_nonneg,
     "l0": L0,
     "lp": Lp,
     "mcp": MCP,

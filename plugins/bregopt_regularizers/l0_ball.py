@@ -7,8 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt.errors import parameter
-from bregopt_regularizers.lines import by_row
+from bregopt_regularizers.per_line import PER, and_by_row, block, lines
 
 
 def keep_largest(X: Array, s: int) -> Array:
@@ -27,26 +26,13 @@ class L0Ball(Regularizer):
     """``H(X) = 0 if ‖X‖₀ ≤ s (in all, in each row or in each column), else ∞``."""
 
     s: int = field(default=1, validator=validate.whole(at_least=1))
-    per: str = field(default="all", validator=validate.one_of("all", "row", "column"))
+    per: str = field(default="all", validator=PER)
     paper = "case (vi)"
-    traits: Trait = field(init=False, repr=False, eq=False)
-
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.HOMOGENEOUS | by_row(self.per)
+    traits: Trait = field(default=and_by_row(Trait.HOMOGENEOUS), init=False, repr=False, eq=False)
 
     def value(self, X: Array) -> float:
-        counts = np.count_nonzero(self._rows(X), axis=-1)
+        counts = np.count_nonzero(lines(X, self.per, "L0Ball"), axis=-1)
         return 0.0 if np.max(counts, initial=0) <= self.s else math.inf
 
     def prox(self, X: Array, step: float) -> Array:
-        kept = keep_largest(self._rows(X), self.s)
-        return kept.T if self.per == "column" else kept.reshape(X.shape)
-
-    def _rows(self, X: Array) -> Array:
-        """X as rows that each hold at most s non-zeros."""
-        if self.per == "all":
-            return X.reshape(1, -1)
-        if X.ndim != 2:
-            raise parameter("per", "L0Ball", f"'all' for a block of {X.ndim} dimensions", self.per)
-        return X.T if self.per == "column" else X
+        return block(keep_largest(lines(X, self.per, "L0Ball"), self.s), X, self.per)

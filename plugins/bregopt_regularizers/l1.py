@@ -66,6 +66,12 @@ class L1(Regularizer):
         self._fits(X)
         return soft(X, step * self.eta)
 
+    def prox_on_orthant(self, X: Array, step: float) -> Array:
+        """``max(x − step·η, 0)``, the prox on the non-negative orthant: ``prox(max(X, 0))`` with one array less."""
+        self._fits(X)
+        moved: Array = X - match(step * self.eta, X)
+        return np.maximum(moved, 0.0, out=moved)
+
     def scalar(self) -> ScalarPenalty | None:
         return None if isinstance(self.eta, np.ndarray) else ScalarPenalty(l1=self.eta)
 

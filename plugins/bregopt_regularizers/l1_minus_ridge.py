@@ -10,7 +10,6 @@ from bregopt import Array, Regularizer, Trait, validate
 from bregopt.errors import parameter
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
-from bregopt_regularizers.tilted import Tilted
 
 
 @final
@@ -43,7 +42,3 @@ class L1MinusRidge(Regularizer):
 
     def split(self) -> tuple[Regularizer, float]:
         return L1(self.eta1), -self.eta2
-
-    def majorize(self, X: Array) -> Regularizer:
-        """``η₁ Σ |z_ij| − η₂⟨X, Z⟩``: the step that the paper makes with the kernel augmented by (λη₂/2)‖·‖²."""
-        return Tilted(L1(self.eta1), -self.eta2 * X)

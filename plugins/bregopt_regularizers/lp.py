@@ -7,7 +7,6 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.precision import floating
 
 POWERS = {"1/2": 1 / 2, "2/3": 2 / 3}
@@ -40,10 +39,6 @@ class Lp(Regularizer):
         w = np.divide(z0, size, out=np.zeros(X.shape, floating(X)), where=kept)
         ratio = half(w) if p == 0.5 else two_thirds(w)
         return np.asarray(np.where(kept, X * np.minimum(ratio, 1.0), 0.0), dtype=floating(X))
-
-    def majorize(self, X: Array) -> Regularizer | None:
-        """A weighted l1 norm; at a zero the slope is infinite and there is none."""
-        return L1(self.eta * self.p * np.abs(X) ** (self.p - 1.0)) if np.all(X != 0) else None
 
 
 def half(w: Array) -> Array:

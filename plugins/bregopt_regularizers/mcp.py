@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.l1 import soft
 from bregopt_regularizers.precision import floating
 
 
@@ -36,6 +36,3 @@ class MCP(Regularizer):
         firm = np.minimum(soft(size, t * self.eta) / slope, size)
         hard = np.where(size <= self.eta * np.sqrt(self.gamma * t), 0.0, size)
         return np.asarray(np.copysign(np.where(t < self.gamma, firm, hard), X), dtype=floating(X))
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(np.maximum(self.eta - np.abs(X) / self.gamma, 0.0))

@@ -6,7 +6,7 @@ from typing import Any, cast, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, Trait, WrappedRegularizer, make
 from bregopt.errors import parameter
 
 
@@ -22,25 +22,11 @@ def _indices(columns: Any) -> tuple[int, ...]:
 
 @final
 @frozen
-class OnColumns(Regularizer):
+class OnColumns(WrappedRegularizer):
     """``H(X_C)`` for the columns C of X, counted from 0; the other columns are free."""
 
-    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
     columns: tuple[int, ...] = field(converter=_indices)
-    traits: Trait = field(init=False, repr=False, eq=False)
-
-    @traits.default
-    def _traits(self) -> Trait:
-        kept = Trait.CONVEX | Trait.SEPARABLE | Trait.HOMOGENEOUS | Trait.ROW_WISE  # the norm is free elsewhere
-        return self.H.traits & kept
-
-    @property
-    def weak_convexity(self) -> float | None:
-        return self.H.weak_convexity
-
-    @property
-    def step_limit(self) -> float:
-        return self.H.step_limit
+    kept = ~Trait.CONSTANT_NORM  # the norm is free elsewhere
 
     def value(self, X: Array) -> float:
         return self.H.value(self._part(X))
@@ -55,14 +41,15 @@ class OnColumns(Regularizer):
 
     def split(self) -> tuple[Regularizer, float] | None:
         """Only without a ridge: one on these columns is none on X."""
-        parts = self.H.split()
-        return (OnColumns(parts[0], self.columns), 0.0) if parts is not None and parts[1] == 0 else None
-
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(self._part(X))
-        return None if above is None else OnColumns(above, self.columns)
+        parts = super().split()
+        return parts if parts is not None and parts[1] == 0 else None
 
     def _part(self, X: Array) -> Array:
         if X.ndim != 2 or X.shape[1] <= max(self.columns):
             raise parameter("columns", "OnColumns", f"columns of a block of shape {X.shape}", self.columns)
         return X[:, self.columns]
+
+
+def on_columns(H: Regularizer | str, columns: Any) -> Regularizer:
+    """``H(X_C)`` for the columns C of X, counted from 0; the other columns are free."""
+    return OnColumns(make("regularizer", H), columns)

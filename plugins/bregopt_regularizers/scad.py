@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import L1, soft
+from bregopt_regularizers.l1 import soft
 from bregopt_regularizers.precision import floating
 
 
@@ -41,6 +41,3 @@ class SCAD(Regularizer):
         jump = self.eta * np.where(t < b + 2.0, (b + 2.0 + t) / 2.0, np.sqrt((b + 2.0) * t))
         size = np.where(t < b, np.minimum(bent, size), np.where(size <= jump, shrunk, size))
         return np.asarray(np.copysign(size, X), dtype=floating(X))
-
-    def majorize(self, X: Array) -> Regularizer:
-        return L1(np.clip((self.a * self.eta - np.abs(X)) / (self.a - 1.0), 0.0, self.eta))

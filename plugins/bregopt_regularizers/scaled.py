@@ -4,26 +4,18 @@ from typing import final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
 
 
 @final
 @frozen
-class Scaled(Regularizer):
+class Scaled(WrappedRegularizer):
     """``weight · H(X)``, weight > 0."""
 
-    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
     weight: float = field(validator=validate.number(above=0))
-    traits: Trait = field(init=False, repr=False, eq=False)
 
-    @traits.default
-    def _traits(self) -> Trait:
-        return self.H.traits
-
-    @property
-    def weak_convexity(self) -> float | None:
-        modulus = self.H.weak_convexity
-        return None if modulus is None else float(self.weight) * modulus
+    def ridge(self, eta: float) -> float:
+        return float(self.weight) * eta
 
     @property
     def step_limit(self) -> float:
@@ -35,18 +27,15 @@ class Scaled(Regularizer):
     def prox(self, X: Array, step: float) -> Array:
         return self.H.prox(X, step * float(self.weight))
 
-    def split(self) -> tuple[Regularizer, float] | None:
-        parts = self.H.split()
-        return None if parts is None else (Scaled(parts[0], self.weight), float(self.weight) * parts[1])
-
     def piece(self, X: Array) -> Regularizer | None:
-        part = self.H.piece(X)
-        return None if part is None else Scaled(part, self.weight)
-
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return None if above is None else Scaled(above, self.weight)
+        piece = self.H.piece(X)
+        return None if piece is None else self.around(piece)
 
     def scalar(self) -> ScalarPenalty | None:
         h, weight = self.H.scalar(), float(self.weight)
         return None if h is None else evolve(h, l1=weight * h.l1, ridge=weight * h.ridge)
+
+
+def scaled(H: Regularizer | str, weight: float) -> Regularizer:
+    """``weight · H(X)``, weight > 0."""
+    return Scaled(make("regularizer", H), weight)

@@ -1,14 +1,13 @@
 """The simplex, in each column, in each row or in the whole block."""
 
-import math
 from typing import final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.lines import PER, block, by_row, lines
-from bregopt_regularizers.precision import floating, slack
+from bregopt import Array, Trait
+from bregopt_regularizers.per_line import PER, LineConstraint, and_by_row
+from bregopt_regularizers.precision import floating
 
 
 def onto_simplex(rows: Array, radius: float) -> Array:
@@ -27,23 +26,16 @@ def onto_simplex(rows: Array, radius: float) -> Array:
 
 @final
 @frozen
-class Simplex(Regularizer):
+class Simplex(LineConstraint):
     """``H(X) = 0 if x ≥ 0 and Σx = radius for every column x of X (or row, or in all), else ∞``."""
 
-    radius: float = field(default=1.0, validator=validate.number(above=0))
     per: str = field(default="column", validator=PER)
-    traits: Trait = field(init=False, repr=False, eq=False)
+    traits: Trait = field(default=and_by_row(Trait.CONVEX), init=False, repr=False, eq=False)  # set after per
 
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.CONVEX | by_row(self.per)
-
-    def value(self, X: Array) -> float:
-        rows = lines(X, self.per, "Simplex")
-        rounding = slack(X) * self.radius
+    def contains(self, rows: Array, rounding: float) -> bool:
+        allowed = rounding * self.radius
         off = np.abs(rows.sum(axis=1, dtype=np.float64) - self.radius)
-        return 0.0 if np.min(rows, initial=0.0) >= -rounding and np.all(off <= rounding) else math.inf
+        return bool(np.min(rows, initial=0.0) >= -allowed and np.all(off <= allowed))
 
-    def prox(self, X: Array, step: float) -> Array:
-        nearest = onto_simplex(lines(X, self.per, "Simplex"), float(self.radius))
-        return block(nearest, X, self.per).astype(floating(X), copy=False)
+    def project(self, rows: Array) -> Array:
+        return onto_simplex(rows, float(self.radius)).astype(floating(rows), copy=False)

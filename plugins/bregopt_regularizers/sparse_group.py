@@ -6,9 +6,9 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.groups import Per, check_per, labels, norms, shrink
 from bregopt_regularizers.l1 import soft
-from bregopt_regularizers.lines import by_row
+from bregopt_regularizers.l21 import Per, check_per, labels, norms, shrink
+from bregopt_regularizers.per_line import and_by_row
 
 
 @final
@@ -19,11 +19,7 @@ class SparseGroup(Regularizer):
     eta1: float = field(default=1.0, validator=validate.number(at_least=0))
     eta2: float = field(default=1.0, validator=validate.number(at_least=0))
     per: Per = field(default="row", converter=labels, validator=check_per)
-    traits: Trait = field(init=False, repr=False)
-
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.CONVEX | Trait.HOMOGENEOUS | by_row(self.per)
+    traits: Trait = field(default=and_by_row(Trait.CONVEX | Trait.HOMOGENEOUS), init=False, repr=False)
 
     def value(self, X: Array) -> float:
         return float(self.eta1) * float(np.abs(X).sum()) + float(self.eta2) * float(norms(X, self.per).sum())

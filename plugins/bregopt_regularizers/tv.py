@@ -8,7 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.lines import block, by_row, lines
+from bregopt_regularizers.per_line import and_by_row, block, lines
 from bregopt_regularizers.precision import floating
 
 
@@ -58,11 +58,7 @@ class TV(Regularizer):
 
     eta: float = field(default=1.0, validator=validate.number(at_least=0))
     per: str = field(default="column", validator=validate.one_of("row", "column"))
-    traits: Trait = field(init=False, repr=False, eq=False)
-
-    @traits.default
-    def _traits(self) -> Trait:
-        return Trait.CONVEX | Trait.HOMOGENEOUS | by_row(self.per)
+    traits: Trait = field(default=and_by_row(Trait.CONVEX | Trait.HOMOGENEOUS), init=False, repr=False, eq=False)
 
     def value(self, X: Array) -> float:
         return float(self.eta) * float(np.abs(np.diff(lines(X, self.per, "TV"), axis=1)).sum())

@@ -1,14 +1,15 @@
 """A regularizer on the non-negative orthant."""
 
 import math
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, Trait, Zero, validate
+from bregopt import Array, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
 from bregopt.errors import IncompatibleError
 from bregopt_regularizers.ball import Ball
+from bregopt_regularizers.box import Box
 from bregopt_regularizers.capped_l1 import CappedL1
 from bregopt_regularizers.elastic_net import ElasticNet
 from bregopt_regularizers.exp import Exp
@@ -17,7 +18,7 @@ from bregopt_regularizers.l0 import L0
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.l1_ball import L1Ball
-from bregopt_regularizers.l21 import L21
+from bregopt_regularizers.l21 import L21, Per
 from bregopt_regularizers.log import Log
 from bregopt_regularizers.lp import Lp
 from bregopt_regularizers.mcp import MCP
@@ -26,6 +27,7 @@ from bregopt_regularizers.on_columns import OnColumns
 from bregopt_regularizers.ridge import Ridge
 from bregopt_regularizers.scad import SCAD
 from bregopt_regularizers.scaled import Scaled
+from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
 from bregopt_regularizers.with_ridge import WithRidge
 
@@ -58,52 +60,58 @@ def absolute(H: Regularizer) -> bool:
 
 @final
 @frozen
-class WithNonNegative(Regularizer):
+class WithNonNegative(WrappedRegularizer):
     """``H(X) if X ≥ 0, else ∞``, by ``prox_H(max(X, 0))``: right where H is absolute and monotone.
 
     For Z ≥ 0, ``‖Z − X‖² = ‖Z − X₊‖² + ‖X₋‖² + 2⟨Z, X₋⟩``, and ``P = prox_H(X₊)`` minimises the first term with H
     and brings the last to 0, as p_ij = 0 where x_ij < 0, and P ≥ 0.
     """
 
-    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
-    traits: Trait = field(init=False, repr=False, eq=False)
-
-    @H.validator
-    def _check(self, attribute: Any, H: Regularizer) -> None:
-        if not absolute(H):
+    def __attrs_post_init__(self) -> None:
+        if not absolute(self.H):
             raise IncompatibleError(
-                f"The proximal map of {H!r} on the non-negative orthant is not known: it is prox_H(max(X, 0)) where H "
-                "depends on |X| only and never falls where an |x_ij| grows, which is known of "
+                f"The proximal map of {self.H!r} on the non-negative orthant is not known: it is prox_H(max(X, 0)) "
+                "where H depends on |X| only and never falls where an |x_ij| grows, which is known of "
                 f"{', '.join(kind.__name__ for kind in ABSOLUTE)} and their multiples, sums with a ridge and "
                 "restrictions to columns. Write a Regularizer of your own for the sum."
             )
-
-    @traits.default
-    def _traits(self) -> Trait:
-        return self.H.traits
-
-    @property
-    def weak_convexity(self) -> float | None:
-        return self.H.weak_convexity
-
-    @property
-    def step_limit(self) -> float:
-        return self.H.step_limit
 
     def value(self, X: Array) -> float:
         return self.H.value(X) if NonNegative().value(X) == 0 else math.inf
 
     def prox(self, X: Array, step: float) -> Array:
+        if isinstance(self.H, L1):
+            return self.H.prox_on_orthant(X, step)
         return self.H.prox(np.maximum(X, 0.0), step)
-
-    def split(self) -> tuple[Regularizer, float] | None:
-        parts = self.H.split()
-        return None if parts is None else (WithNonNegative(parts[0]), parts[1])
-
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return WithNonNegative(above) if above is not None and absolute(above) else None
 
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
         return None if h is None else evolve(h, low=0.0)
+
+
+def with_nonneg(H: Regularizer | str) -> Regularizer:
+    """``H(X) if X ≥ 0, else ∞``, where the proximal map is known in closed form."""
+    part: Regularizer = make("regularizer", H)
+    if isinstance(part, NonNegative | Simplex | WithNonNegative):  # infinite off the orthant already
+        return part
+    if isinstance(part, Box) and part.high >= 0:
+        return Box(max(part.low, 0.0), part.high)
+    return WithNonNegative(part)
+
+
+def l0_nonneg(s: int = 1, per: str = "all") -> WithNonNegative:
+    """``H(X) = 0 if X ≥ 0 and ‖X‖₀ ≤ s (in all, in each row or in each column), else ∞``.
+
+    The prox takes the positive part first, then the s largest; of equal ones, those that stand first.
+    """
+    return WithNonNegative(L0Ball(s, per))
+
+
+def l1_nonneg(eta: float = 1.0) -> WithNonNegative:
+    """``H(X) = η Σ x_ij if X ≥ 0, else ∞``."""
+    return WithNonNegative(L1(eta))
+
+
+def l21_nonneg(eta: float = 1.0, per: Per = "row") -> WithNonNegative:
+    """``H(X) = η Σ_g ‖x_g‖ if X ≥ 0, else ∞``, the groups g as in the group lasso."""
+    return WithNonNegative(L21(eta, per))

@@ -6,16 +6,15 @@ from typing import final
 import numpy as np
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, Trait, validate
+from bregopt import Array, Regularizer, ScalarPenalty, Trait, WrappedRegularizer, make, validate
 from bregopt_regularizers.precision import match
 
 
 @final
 @frozen
-class WithRidge(Regularizer):
+class WithRidge(WrappedRegularizer):
     """``H(X) + (η/2)‖X‖²``, by ``prox_{tH/(1+tη)}(X/(1+tη))``."""
 
-    H: Regularizer = field(validator=validate.instance_of(Regularizer, "a Regularizer"))
     eta: float = field(validator=validate.number(at_least=0))
     traits: Trait = field(init=False, repr=False, eq=False)
 
@@ -25,10 +24,8 @@ class WithRidge(Regularizer):
         kept = Trait.SEPARABLE | Trait.ROW_WISE | (Trait.NONE if self.eta else Trait.HOMOGENEOUS)
         return convex | (self.H.traits & kept)
 
-    @property
-    def weak_convexity(self) -> float | None:
-        modulus = self.H.weak_convexity
-        return None if modulus is None else max(modulus - float(self.eta), 0.0)
+    def ridge(self, eta: float) -> float:
+        return eta + float(self.eta)
 
     @property
     def step_limit(self) -> float:
@@ -47,12 +44,13 @@ class WithRidge(Regularizer):
 
     def split(self) -> tuple[Regularizer, float] | None:
         parts = self.H.split()
-        return None if parts is None else (parts[0], parts[1] + float(self.eta))
-
-    def majorize(self, X: Array) -> Regularizer | None:
-        above = self.H.majorize(X)
-        return None if above is None else WithRidge(above, self.eta)
+        return None if parts is None else (parts[0], self.ridge(parts[1]))
 
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
-        return None if h is None else evolve(h, ridge=h.ridge + float(self.eta))
+        return None if h is None else evolve(h, ridge=self.ridge(h.ridge))
+
+
+def with_ridge(H: Regularizer | str, eta: float) -> Regularizer:
+    """``H(X) + (η/2)‖X‖²``."""
+    return WithRidge(make("regularizer", H), eta)

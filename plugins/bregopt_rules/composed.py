@@ -1,5 +1,6 @@
 """β rules made of others: the least of two, one that begins anew, one that is confirmed by the gap of F."""
 
+from abc import abstractmethod
 from typing import Any, final
 
 from attrs import field, frozen
@@ -15,24 +16,34 @@ def _rule(spec: Any) -> Extrapolation:
     return rule
 
 
+@frozen
+class Combined(Extrapolation):
+    """A rule made of others, with the δ and ε of one of them."""
+
+    delta: float = field(init=False, repr=False)
+    epsilon: float = field(init=False, repr=False)
+
+    @property
+    @abstractmethod
+    def source(self) -> Extrapolation:
+        """The rule whose δ and ε hold."""
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "delta", self.source.delta)
+        object.__setattr__(self, "epsilon", self.source.epsilon)
+
+
 @final
 @frozen
-class Least(Extrapolation):
+class Least(Combined):
     """``β = min(β₁, β₂)``: with Assumption 2 as the second, its guarantee for any first rule."""
 
     first: Extrapolation = field(default=NESTEROV, converter=_rule)
     second: Extrapolation = field(default=ASSUMPTION2, converter=_rule)
 
-    delta: float = field(init=False)
-    epsilon: float = field(init=False)
-
-    @delta.default
-    def _same_delta(self) -> float:
-        return self.second.delta
-
-    @epsilon.default
-    def _same_epsilon(self) -> float:
-        return self.second.epsilon
+    @property
+    def source(self) -> Extrapolation:
+        return self.second
 
     def begin(self) -> tuple[Any, Any]:
         return self.first.begin(), self.second.begin()
@@ -65,7 +76,7 @@ class ExactGap(Extrapolation):
 
 @final
 @frozen
-class Restart(Extrapolation):
+class Restart(Combined):
     """A rule that begins anew, with β = 0, ``when`` something happens.
 
     ``objective``: Φ rose; ``gradient``: ⟨Ȳ^{k−1} − Y^k, Y^k − Y^{k−1}⟩ > 0; ``bregman``: D_ψ(Y^k, Ȳ) would exceed ρ
@@ -77,16 +88,9 @@ class Restart(Extrapolation):
     rho: float = field(default=0.99, validator=validate.number(above=0, below=1))
     every: int = field(default=200, validator=validate.whole(at_least=1))
 
-    delta: float = field(init=False)
-    epsilon: float = field(init=False)
-
-    @delta.default
-    def _same_delta(self) -> float:
-        return self.rule.delta
-
-    @epsilon.default
-    def _same_epsilon(self) -> float:
-        return self.rule.epsilon
+    @property
+    def source(self) -> Extrapolation:
+        return self.rule
 
     def begin(self) -> tuple[Any, int]:
         return self.rule.begin(), 0

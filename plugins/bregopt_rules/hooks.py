@@ -1,40 +1,41 @@
 """What this plugin registers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bregopt import Extrapolation, Registrar, StepRule, StopRule, hookimpl, make
 from bregopt_rules import composed, extrapolation, step, stopping
 from bregopt_rules.assumption2 import Assumption2
-from bregopt_rules.backtrack import Backtrack
 
-
-@hookimpl
-def bregopt_register(registry: Registrar) -> None:
-    registry.add(Extrapolation, "zero", extrapolation.NoExtrapolation)
-    registry.add(Extrapolation, "constant", extrapolation.Constant)
-    registry.add(Extrapolation, "nesterov", extrapolation.Nesterov)
-    registry.add(Extrapolation, "growing", extrapolation.Growing)
-    registry.add(Extrapolation, "assumption2", Assumption2)
-    registry.add(Extrapolation, "exact-gap", composed.ExactGap)
-    registry.add(Extrapolation, "least", composed.Least)
-    registry.add(Extrapolation, "restart", composed.Restart)
-
-    registry.add(StepRule, "constant", step.ConstantStep)
-    registry.add(StepRule, "monotone", step.Monotone)
-    registry.add(StepRule, "predicted", step.Predicted)
-    registry.add(StepRule, "backtrack", Backtrack)
-
-    registry.add(StopRule, "max-iterations", stopping.MaxIterations)
-    registry.add(StopRule, "max-seconds", stopping.MaxSeconds)
-    registry.add(StopRule, "max-products", stopping.MaxProducts)
-    registry.add(StopRule, "relative-error", stopping.RelativeError)
-    registry.add(StopRule, "stationarity", stopping.Stationarity)
-    registry.add(StopRule, "tolerance", stopping.Tolerance)
-    registry.add(StopRule, "plateau", stopping.Plateau)
-    registry.add(StopRule, "target", stopping.Target)
-    registry.add(StopRule, "not-finite", stopping.NotFinite)
-
+PARTS: dict[type, dict[str, Callable[..., Any]]] = {
+    Extrapolation: {
+        "zero": extrapolation.NoExtrapolation,
+        "constant": extrapolation.Constant,
+        "nesterov": extrapolation.Nesterov,
+        "growing": extrapolation.Growing,
+        "assumption2": Assumption2,
+        "exact-gap": composed.ExactGap,
+        "least": composed.Least,
+        "restart": composed.Restart,
+    },
+    StepRule: {
+        "constant": step.ConstantStep,
+        "monotone": step.Monotone,
+        "predicted": step.Predicted,
+        "backtrack": step.Backtrack,
+    },
+    StopRule: {
+        "max-iterations": stopping.MaxIterations,
+        "max-seconds": stopping.MaxSeconds,
+        "max-products": stopping.MaxProducts,
+        "relative-error": stopping.RelativeError,
+        "stationarity": stopping.Stationarity,
+        "tolerance": stopping.Tolerance,
+        "plateau": stopping.Plateau,
+        "target": stopping.Target,
+        "not-finite": stopping.NotFinite,
+    },
+}
 
 EXAMPLES = {
     "extrapolation": [
@@ -61,6 +62,13 @@ EXAMPLES = {
         "backtrack",
     ],
 }
+
+
+@hookimpl
+def bregopt_register(registry: Registrar) -> None:
+    for interface, parts in PARTS.items():
+        for name, part in parts.items():
+            registry.add(interface, name, part)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Step rules: a constant step, one that only falls, and one that follows the curvature seen."""
+"""Step rules: a constant step, two that only fall, and one that follows the curvature seen."""
 
 import math
 from typing import ClassVar, final
@@ -11,6 +11,11 @@ from bregopt.errors import IncompatibleError
 SHORTEST = 1e-30
 SLOWER = 0.8
 """A step that passed the test is followed by one of at least that part of it: momentum suffers from jumps."""
+
+
+def _below_rounding(trial: Trial) -> bool:
+    """Whether the move or the step is so short that the test says nothing."""
+    return trial.D_psi / trial.step <= trial.noise or trial.step <= SHORTEST
 
 
 @final
@@ -50,9 +55,33 @@ class Monotone(StepRule):
         return carried if carried is not None else self.start * (limit or 1.0)
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
-        if trial.holds or trial.D_psi / trial.step <= trial.noise or trial.step <= SHORTEST:
+        if trial.holds or _below_rounding(trial):
             return True, trial.step
         return False, self.shrink * trial.step
+
+
+@final
+@frozen
+class Backtrack(StepRule):
+    """``λ_k = 1/L_k ≤ λ_{k−1}``: L_k from ``L`` upward by the factor ``grow`` until ``D_F(Y⁺, Ȳ) ≤ L_k·D_ψ(Y⁺, Ȳ)``.
+
+    It is the backtracking of BPG-WB.
+    """
+
+    L: float = field(default=0.01, validator=validate.number(above=0))
+    grow: float = field(default=1.1, validator=validate.number(above=1))
+    tests: ClassVar[bool] = True
+
+    def needs_limit(self, carried: float | None) -> bool:
+        return False
+
+    def propose(self, carried: float | None, limit: float | None) -> float:
+        return carried if carried is not None else 1.0 / self.L
+
+    def judge(self, trial: Trial) -> tuple[bool, float]:
+        if trial.holds or _below_rounding(trial):
+            return True, trial.step
+        return False, trial.step / self.grow
 
 
 @final
@@ -74,7 +103,7 @@ class Predicted(StepRule):
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
         step = trial.step
-        if trial.D_psi / step <= trial.noise or step <= SHORTEST:
+        if _below_rounding(trial):
             return True, step
         curvature = max(trial.D_F, 0.0) / trial.D_psi
         if not trial.holds:

@@ -12,6 +12,11 @@ AGAIN = 20
 """Iterations between two computations of the subgradient."""
 
 
+def _limit(used: float, limit: float, status: Status, shown: str) -> Verdict | None:
+    """The verdict where a limit was reached."""
+    return None if used < limit else Verdict(status, f"The limit of {shown} was reached.")
+
+
 @final
 @frozen
 class MaxIterations(StopRule):
@@ -21,9 +26,7 @@ class MaxIterations(StopRule):
     certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
-        if progress.iteration < self.number:
-            return None
-        return Verdict(Status.MAX_ITERATIONS, f"The limit of {self.number} iterations was reached.")
+        return _limit(progress.iteration, self.number, Status.MAX_ITERATIONS, f"{self.number} iterations")
 
 
 @final
@@ -35,9 +38,7 @@ class MaxSeconds(StopRule):
     certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
-        if progress.seconds < self.seconds:
-            return None
-        return Verdict(Status.MAX_SECONDS, f"The limit of {self.seconds:g} seconds was reached.")
+        return _limit(progress.seconds, self.seconds, Status.MAX_SECONDS, f"{self.seconds:g} seconds")
 
 
 @final
@@ -49,9 +50,7 @@ class MaxProducts(StopRule):
     certain = True
 
     def judge(self, progress: Progress) -> Verdict | None:
-        if progress.products < self.number:
-            return None
-        return Verdict(Status.MAX_PRODUCTS, f"The limit of {self.number:g} products was reached.")
+        return _limit(progress.products, self.number, Status.MAX_PRODUCTS, f"{self.number:g} products")
 
 
 @final

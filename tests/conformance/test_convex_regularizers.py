@@ -10,30 +10,29 @@ from attrs import frozen
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
 from bregopt_regularizers.capped_l1 import CappedL1
-from bregopt_regularizers.combine import on_columns, scaled, with_nonneg, with_ridge
 from bregopt_regularizers.elastic_net import ElasticNet
 from bregopt_regularizers.exp import Exp
-from bregopt_regularizers.graph import Graph
+from bregopt_regularizers.graph import Graph, laplacian
 from bregopt_regularizers.huber import Huber
 from bregopt_regularizers.l0 import L0
 from bregopt_regularizers.l0_ball import L0Ball
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.l1_ball import L1Ball
-from bregopt_regularizers.l1_nonneg import L1NonNegative
 from bregopt_regularizers.l21 import L21
-from bregopt_regularizers.l21_nonneg import L21NonNegative
-from bregopt_regularizers.laplacian import laplacian
 from bregopt_regularizers.log import Log
 from bregopt_regularizers.lp import Lp
 from bregopt_regularizers.mcp import MCP
 from bregopt_regularizers.nonneg import NonNegative
 from bregopt_regularizers.nuclear import Nuclear
+from bregopt_regularizers.on_columns import on_columns
 from bregopt_regularizers.ridge import Ridge
 from bregopt_regularizers.scad import SCAD
+from bregopt_regularizers.scaled import scaled
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
 from bregopt_regularizers.tv import TV, fuse
-from bregopt_regularizers.with_nonneg import ABSOLUTE
+from bregopt_regularizers.with_nonneg import ABSOLUTE, l1_nonneg, l21_nonneg, with_nonneg
+from bregopt_regularizers.with_ridge import with_ridge
 from prox_rivals import (
     cases,
     check_claims,
@@ -60,16 +59,16 @@ PARTS = {
     "l1 by entry": L1(WEIGHTS),
     "l1 by row": L1(WEIGHTS[:, :1]),
     "l1 by column": L1(WEIGHTS[1]),
-    "l1-nonneg": L1NonNegative(0.4),
-    "l1-nonneg of no weight": L1NonNegative(0),
+    "l1-nonneg": l1_nonneg(0.4),
+    "l1-nonneg of no weight": l1_nonneg(0),
     "l21": L21(0.4),
     "l21 by column": L21(0.4, per="column"),
     "l21 by entry labels": L21(0.4, per=ENTRIES),
     "l21 by row labels": L21(0.4, per=ROWS),
     "l21 of no weight": L21(0.0),
-    "l21-nonneg": L21NonNegative(0.4),
-    "l21-nonneg by column": L21NonNegative(0.4, "column"),
-    "l21-nonneg by labels": L21NonNegative(0.4, ENTRIES),
+    "l21-nonneg": l21_nonneg(0.4),
+    "l21-nonneg by column": l21_nonneg(0.4, "column"),
+    "l21-nonneg by labels": l21_nonneg(0.4, ENTRIES),
     "sparse-group": SparseGroup(0.3, 0.4),
     "sparse-group by column": SparseGroup(0.1, 0.9, per="column"),
     "sparse-group by labels": SparseGroup(0.3, 0.4, per=ROWS),
@@ -168,7 +167,6 @@ def test_a_step_in_double_precision_widens_nothing(H):
 def test_every_part_is_convex_and_says_so(H):
     assert Trait.CONVEX in H.traits
     assert H.step_limit == math.inf
-    assert H.majorize(np.ones((4, 3))) is None
 
 
 # planted mistakes: a check that cannot fail is none
@@ -201,7 +199,7 @@ MISTAKES = {
     "the step applied twice": (L1(0.4), lambda X, t: soft(X, 0.4 * t * t)),
     "the step left out": (L1(0.4), lambda X, t: soft(X, 0.4)),
     "a sphere for a ball": (Ball(1.5), sphere),
-    "the positive part last": (L21NonNegative(0.4), lambda X, t: np.maximum(L21(0.4).prox(X, t), 0)),
+    "the positive part last": (l21_nonneg(0.4), lambda X, t: np.maximum(L21(0.4).prox(X, t), 0)),
     "the group shrunk first": (SparseGroup(0.3, 0.4), lambda X, t: soft(L21(0.4).prox(X, t), 0.3 * t)),
     "rows for columns": (TV(0.4), TV(0.4, per="row").prox),
     "the weight off by a fiftieth": (Nuclear(0.4), Nuclear(0.408).prox),
@@ -251,7 +249,7 @@ def test_the_weights_of_l1_are_its_own():
 
 
 SCALAR = {
-    "l1-nonneg": (L1NonNegative(0.4), (0.0, np.inf)),
+    "l1-nonneg": (l1_nonneg(0.4), (0.0, np.inf)),
     "huber": (Huber(0.7, 0.3), (-np.inf, np.inf)),
     "box": (Box(-0.5, 0.7), (-0.5, 0.7)),
 }
@@ -311,9 +309,9 @@ def both(F, G, X, step, rounds=20000):
 
 
 SUMS = {
-    "l1-nonneg": (L1NonNegative(0.4), L1(0.4), NonNegative()),
-    "l21-nonneg": (L21NonNegative(0.4), L21(0.4), NonNegative()),
-    "l21-nonneg by labels": (L21NonNegative(0.4, ENTRIES), L21(0.4, ENTRIES), NonNegative()),
+    "l1-nonneg": (l1_nonneg(0.4), L1(0.4), NonNegative()),
+    "l21-nonneg": (l21_nonneg(0.4), L21(0.4), NonNegative()),
+    "l21-nonneg by labels": (l21_nonneg(0.4, ENTRIES), L21(0.4, ENTRIES), NonNegative()),
     "sparse-group": (SparseGroup(0.3, 0.4), L1(0.3), L21(0.4)),
     "sparse-group by column": (SparseGroup(0.1, 0.9, "column"), L1(0.1), L21(0.9, "column")),
     "ridge and l1-ball": (with_ridge(L1Ball(2.0), 0.5), L1Ball(2.0), Ridge(0.5)),
@@ -404,7 +402,7 @@ def test_the_simplex_projection_sums_to_the_radius_where_a_running_sum_would_not
 
 def test_an_infeasible_point_costs_infinity():
     inside = np.full((4, 3), 0.25)
-    for H in (Simplex(), L1Ball(3.0), Ball(np.sqrt(0.75)), Box(0.0, 0.25), L1NonNegative(0.0), with_nonneg(L21(0.0))):
+    for H in (Simplex(), L1Ball(3.0), Ball(np.sqrt(0.75)), Box(0.0, 0.25), l1_nonneg(0.0), with_nonneg(L21(0.0))):
         assert H.value(inside) == 0.0
         outside = inside.copy()
         outside[1, 1] += 1e-6
@@ -570,18 +568,14 @@ class Sunken(Regularizer):
     def split(self):
         return L1(1.0), -self.rho
 
-    def majorize(self, X):
-        return L1(1.0)
-
     def piece(self, X):
         return L1(np.sign(X))
 
 
-def test_a_multiple_carries_the_modulus_the_step_limit_the_split_and_the_majoriser():
+def test_a_multiple_carries_the_modulus_the_step_limit_and_the_split():
     H = scaled(Sunken(), 4.0)
     assert (H.weak_convexity, H.step_limit, H.traits) == (2.0, 0.5, Trait.SEPARABLE)
     assert H.split()[1] == -2.0
-    assert H.majorize(WEIGHTS).value(WEIGHTS) == pytest.approx(4 * WEIGHTS.sum())
     assert H.piece(WEIGHTS).value(WEIGHTS) == pytest.approx(4 * WEIGHTS.sum())
     assert scaled(L1(0.4), 4.0).piece(WEIGHTS) is None
     steps = list(cases(steps=(0.01, 0.1, 0.45)))
@@ -597,18 +591,16 @@ def test_a_ridge_lowers_the_modulus_and_raises_the_step_limit(eta, modulus, limi
     assert H.step_limit == pytest.approx(limit)
     assert (Trait.CONVEX in H.traits) == (modulus == 0)
     assert H.split()[1] == pytest.approx(eta - 0.5)
-    assert H.majorize(WEIGHTS).split()[1] == eta
     steps = list(cases(steps=(0.01, 0.9 * min(limit, 10.0))))
     check_prox(H, steps)
     check_claims(H, steps)
     assert with_ridge(L0Ball(1), 2.0).weak_convexity is None
 
 
-def test_columns_carry_the_modulus_the_step_limit_and_the_majoriser():
+def test_columns_carry_the_modulus_and_the_step_limit():
     H = on_columns(Sunken(), [0, 2])
     assert (H.weak_convexity, H.step_limit, H.traits) == (0.5, 2.0, Trait.SEPARABLE)
     assert H.split() is None
-    assert H.majorize(WEIGHTS).value(WEIGHTS) == pytest.approx(WEIGHTS[:, [0, 2]].sum())
     check_separable(H, list(cases(steps=(0.01, 0.1))))
 
 
@@ -633,15 +625,13 @@ def test_combinations_are_what_the_parts_written_by_hand_are():
     same(scaled(Graph(L, 0.7), 2.0), Graph(L, 1.4))
     same(with_ridge(L1(0.4), 0.7), ElasticNet(0.4, 0.7))
     same(with_ridge(Zero(), 0.7), Ridge(0.7))
-    same(with_nonneg(L1(0.4)), L1NonNegative(0.4))
-    same(with_nonneg(L21(0.4, ENTRIES)), L21NonNegative(0.4, ENTRIES))
     same(with_nonneg(Box(-1.0, math.inf)), NonNegative())
     same(on_columns(L1(0.4), [1, 2]), L1([0.0, 0.4, 0.4]))
     same(on_columns(Ball(0.7, "column"), range(3)), Ball(0.7, "column"))
 
 
 def test_what_is_on_the_orthant_already_is_left_as_it_is():
-    for H in (NonNegative(), L1NonNegative(0.4), L21NonNegative(0.4), Simplex(), with_nonneg(Ridge(0.4))):
+    for H in (NonNegative(), l1_nonneg(0.4), l21_nonneg(0.4), Simplex(), with_nonneg(Ridge(0.4))):
         assert with_nonneg(H) is H
 
 
@@ -680,12 +670,12 @@ REFUSED = [
     lambda: L1(True),
     lambda: L1(None),
     lambda: L1([[1.0], [1.0, 2.0]]),
-    lambda: L1NonNegative(math.inf),
+    lambda: l1_nonneg(math.inf),
     lambda: L21(-1.0),
     lambda: L21(1.0, per="all"),
     lambda: L21(1.0, per=np.ones((4, 3))),
     lambda: L21(1.0, per=3),
-    lambda: L21NonNegative(1.0, per=None),
+    lambda: l21_nonneg(1.0, per=None),
     lambda: SparseGroup(1.0, -1.0),
     lambda: Nuclear(-1.0),
     lambda: Huber(1.0, 0.0),
@@ -738,7 +728,7 @@ def test_a_block_of_the_wrong_shape_is_refused(use):
 def test_blocks_of_any_dimension_are_taken_where_no_line_is_meant():
     for shape in ((5,), (2, 3, 4)):
         X = np.random.default_rng(0).standard_normal(shape)
-        for H in (L1(0.4), L1NonNegative(), Huber(), Box(), Simplex(per="all"), L1Ball(), Ball(), L21(0.4, [0, 1] * 9)):
+        for H in (L1(0.4), l1_nonneg(), Huber(), Box(), Simplex(per="all"), L1Ball(), Ball(), L21(0.4, [0, 1] * 9)):
             G = L21(0.4, per=np.arange(X.size).reshape(shape) % 2) if isinstance(H, L21) else H
             Z = G.prox(X, 0.5)
             assert Z.shape == shape

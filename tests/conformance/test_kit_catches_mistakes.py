@@ -32,9 +32,6 @@ class Made(bo.Regularizer):
     def split(self):
         return self.claims["split"] if "split" in self.claims else super().split()
 
-    def majorize(self, X):
-        return self.claims["majorize"](X) if "majorize" in self.claims else None
-
     def piece(self, X):
         return self.claims["piece"](X) if "piece" in self.claims else None
 
@@ -185,16 +182,6 @@ def supported(X):
     return Made(lambda Z: inside(not Z[X == 0].any()), lambda Z, t: np.where(X == 0, 0.0, Z), HOMOGENEOUS)
 
 
-def linear_above(share):
-    """The weighted l1 norm whose slope at X is this share of the right one."""
-
-    def majorizer(X):
-        weights = share * np.maximum(1 - np.abs(X) / 2, 0)
-        return Made(lambda Z: float((weights * np.abs(Z)).sum()), lambda Z, t: soft(Z, t * weights), CONVEX)
-
-    return majorizer
-
-
 class Square(bo.SmoothRegularizer):
     """``½ Σ c_i x_ij²``, with shares of the gradient and of the curvature that are right."""
 
@@ -256,7 +243,6 @@ REGULARIZERS = {
     "scalar penalty, value without bound": ("scalar/adds-up", ABOVE, like(ABOVE, value=lambda X: 0.0)),
     "scalar penalty, not separable": ("scalar/adds-up", SPELT, like(SPELT, traits=CONVEX)),
     "wrong piece": ("piece/holds", like(L0, piece=supported), like(L0, piece=lambda X: bo.Zero())),
-    "majoriser below": ("majorize/holds", like(MCP, majorize=linear_above(1.0)), like(MCP, majorize=linear_above(0.9))),
     "no step limit": ("step-limit/respected", MCP, like(MCP, step_limit=5.0)),
     "split in the Bregman map": ("bregman-prox/minimal", ELASTIC, like(ELASTIC, split=(L1, 0.5))),
     "homogeneous in the Bregman map": ("bregman-prox/minimal", HUBER, like(HUBER, traits=HUBER.traits | HOMOGENEOUS)),

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
-from bregopt_regularizers.combine import on_columns, scaled, with_nonneg, with_ridge
+from bregopt_regularizers.l0 import OnSupport
 from bregopt_regularizers.l0_ball import L0Ball
-from bregopt_regularizers.l0_nonneg import L0NonNegative
 from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.l1_ball import L1Ball
 from bregopt_regularizers.l21 import L21
-from bregopt_regularizers.l21_nonneg import L21NonNegative
 from bregopt_regularizers.nuclear import Nuclear
-from bregopt_regularizers.on_support import OnSupport
+from bregopt_regularizers.on_columns import on_columns
+from bregopt_regularizers.scaled import scaled
 from bregopt_regularizers.simplex import Simplex
 from bregopt_regularizers.sparse_group import SparseGroup
-from bregopt_regularizers.tilted import Tilted
 from bregopt_regularizers.unit_norm import UnitColumns, UnitRows
+from bregopt_regularizers.with_nonneg import l0_nonneg, l21_nonneg, with_nonneg
+from bregopt_regularizers.with_ridge import with_ridge
 
 from bregopt import Trait
 from bregopt.host.compose import examples
@@ -35,7 +35,7 @@ BY_ROW = {
     "l1 by column, one row": L1(WEIGHTS[:1]),
     "l1, one number in an array": L1(np.array(0.3)),
     "box open above": Box(0.2, None),
-    "l0-nonneg": L0NonNegative(2, per="row"),
+    "l0-nonneg": l0_nonneg(2, per="row"),
     "l1-ball": L1Ball(0.7, per="row"),
     "scaled": scaled(Simplex(1.0, per="row"), 3.0),
     "ridge": with_ridge(L0Ball(1, per="row"), 0.5),
@@ -51,11 +51,10 @@ NOT_BY_ROW = {
     "l1 by entry, all the same": L1(np.full((4, 3), 0.3)),
     "l21 by labels": L21(0.4, per=LABELS),
     "l21 by labels of a row each": L21(0.4, per=SINGLE),
-    "l21-nonneg by column": L21NonNegative(0.4, per="column"),
+    "l21-nonneg by column": l21_nonneg(0.4, per="column"),
     "sparse-group by labels": SparseGroup(0.2, 0.4, per=LABELS),
-    "l0-nonneg by column": L0NonNegative(2, per="column"),
+    "l0-nonneg by column": l0_nonneg(2, per="column"),
     "simplex of all": Simplex(1.0, per="all"),
-    "tilted": Tilted(L1(0.4), WEIGHTS),
     "support": OnSupport(WEIGHTS > 0.5),
     "scaled": scaled(Nuclear(0.4), 2.0),
     "ridge": with_ridge(L1(WEIGHTS), 0.5),

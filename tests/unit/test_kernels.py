@@ -2,27 +2,15 @@
 
 import numpy as np
 import pytest
-from attrs import frozen
 from bregopt_kernels.radial import Radial
+from bregopt_kernels.rescaled import Rescaled
+from small_parts import Huber, NoBlock, Poisson, relu_matrix
 
 import bregopt as bo
 from bregopt.errors import DataError, IncompatibleError, OverflowedError, ParameterError
 from bregopt.host.compose import examples
 
 KERNELS = dict(examples("kernel"))
-
-
-@frozen
-class Huber(bo.Regularizer):
-    """``H(X) = Σ huber(x_ij)``: convex and separable, not homogeneous."""
-
-    traits = bo.Trait.CONVEX | bo.Trait.SEPARABLE
-
-    def value(self, X):
-        return float(np.where(np.abs(X) <= 1, X**2 / 2, np.abs(X) - 0.5).sum())
-
-    def prox(self, X, step):
-        return np.where(np.abs(X) <= 1 + step, X / (1 + step), X - step * np.sign(X))
 
 
 def blocks(rng, scale):
@@ -106,17 +94,11 @@ def test_the_balanced_kernel_is_the_kernel_of_rescaled_factors():
             bo.make("kernel", bad)
 
 
-def matrix():
-    return np.maximum(0, np.random.default_rng(0).standard_normal((20, 15)))
-
-
 def test_relu_nmd_knows_the_constants_of_the_balanced_kernel():
-    norm = float(np.linalg.norm(matrix(), 2)) * 1.001
+    norm = float(np.linalg.norm(relu_matrix(), 2)) * 1.001
     base = bo.make("kernel", "psi1") + norm * bo.make("kernel", "psi2")
-    problem = bo.compose("relu-nmd", matrix(), rank=3, kernel=bo.make("kernel", "fixed(1)"))
-    from bregopt_kernels.rescaled import Rescaled
-
-    fixed = bo.compose("relu-nmd", matrix(), rank=3, kernel="fixed")
+    problem = bo.compose("relu-nmd", relu_matrix(), rank=3, kernel=bo.make("kernel", "fixed(1)"))
+    fixed = bo.compose("relu-nmd", relu_matrix(), rank=3, kernel="fixed")
     evaluation = fixed.oracle.evaluate(bo.solve(fixed, max_iterations=3).Y)
     plain = fixed.smooth.smad(base, evaluation.norms, True)
     stretched = fixed.smooth.smad(Rescaled(base, {"U": 2.0, "V": 0.5}), evaluation.norms, True)
@@ -128,7 +110,7 @@ def test_relu_nmd_knows_the_constants_of_the_balanced_kernel():
 def test_the_schatten4_kernel_descends_faster_than_the_tight_one(H):
     runs = {}
     for kernel in ("s4", "tight"):
-        problem = bo.compose("relu-nmd", matrix(), rank=5, U=H, V=H, kernel=kernel)
+        problem = bo.compose("relu-nmd", relu_matrix(), rank=5, U=H, V=H, kernel=kernel)
         runs[kernel] = bo.solve(problem, method="apb(step=1)", max_iterations=150)
         assert runs[kernel].certificate.monotone
         assert runs[kernel].certificate.guaranteed
@@ -136,7 +118,7 @@ def test_the_schatten4_kernel_descends_faster_than_the_tight_one(H):
 
 
 def test_the_schatten4_kernel_has_no_lower_constant_and_so_no_extrapolation():
-    problem = bo.compose("relu-nmd", matrix(), rank=5, kernel="s4")
+    problem = bo.compose("relu-nmd", relu_matrix(), rank=5, kernel="s4")
     result = bo.solve(problem, method="aapb(assumption2, guard=false)", max_iterations=20)
     assert np.nanmax(result.history["beta"]) == 0
     assert not bo.solve(problem, method="aapb(beta=0.5)", max_iterations=20).certificate.guaranteed
@@ -144,49 +126,22 @@ def test_the_schatten4_kernel_has_no_lower_constant_and_so_no_extrapolation():
 
 def test_the_schatten4_kernel_refuses_other_regularizers_by_name():
     with pytest.raises(IncompatibleError, match=r"L1.*Schatten4"):
-        bo.compose("relu-nmd", matrix(), rank=3, U="l1(0.1)", kernel="s4")
+        bo.compose("relu-nmd", relu_matrix(), rank=3, U="l1(0.1)", kernel="s4")
     with pytest.raises(IncompatibleError, match="Ridge"):
-        bo.compose("relu-nmd", matrix(), rank=3, U="ridge(0.1)", V="ridge(0.2)", kernel="s4")
+        bo.compose("relu-nmd", relu_matrix(), rank=3, U="ridge(0.1)", V="ridge(0.2)", kernel="s4")
 
 
 @pytest.mark.parametrize("spec", ["boltzmann-shannon", "burg", "fermi-dirac"])
 def test_relu_nmd_refuses_a_kernel_on_part_of_the_space_by_name(spec):
     with pytest.raises(IncompatibleError, match=r"ReLU-NMD cannot use the kernel \w+"):
-        bo.compose("relu-nmd", matrix(), rank=3, kernel=spec)
-
-
-@frozen(eq=False)
-class Poisson(bo.SmoothPart):
-    """``F(y) = Σ (Ay)_i − b_i log (Ay)_i``: no Lipschitz gradient at 0, smooth adaptable to Burg with L = Σ b."""
-
-    A: np.ndarray
-    b: np.ndarray
-
-    def value(self, Y, W):
-        z = self.A @ Y.y
-        return float(np.sum(z - self.b * np.log(z)))
-
-    def value_and_gradient(self, Y, W):
-        return self.value(Y, W), bo.Blocks(y=self.A.T @ (1 - self.b / (self.A @ Y.y)))
-
-    def smad(self, kernel, norms, reduced):
-        return bo.Smad(upper=self.b.sum(), lower=0.0)  # F is convex
-
-
-@frozen
-class Nothing(bo.ClosedFormBlock):
-    def argmin(self, smooth, Y):
-        return None
-
-    def value(self, W):
-        return 0.0
+        bo.compose("relu-nmd", relu_matrix(), rank=3, kernel=spec)
 
 
 def poisson(kernel="burg"):
     rng = np.random.default_rng(0)
     A = rng.random((30, 4))
     smooth = Poisson(A, rng.poisson(A @ np.array([1.0, 5.0, 0.0, 2.0])) + 0.0)
-    return bo.Problem(smooth=smooth, block=Nothing(), regularizer=bo.make("regularizer", "l1(0.1)"),
+    return bo.Problem(smooth=smooth, block=NoBlock(), regularizer=bo.make("regularizer", "l1(0.1)"),
                       kernel=bo.make("kernel", kernel), start=bo.Blocks(y=np.ones(4)))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bregopt_kernels.radial import Radial
 
 import bregopt as bo
 from bregopt.errors import BregoptError
@@ -15,8 +16,6 @@ def random_blocks(seed, scale=1.0):
 def kernels():
     psi1, psi2 = bo.make("kernel", "psi1"), bo.make("kernel", "psi2")
     rows = bo.make("kernel", "block-quadratic(U=2, V=0.5)")
-    from bregopt_kernels.radial import Radial
-
     return {
         "psi1": psi1,
         "psi2": psi2,

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from attrs import frozen
 from bregopt_kernels.radial import Radial
+from bregopt_kernels.scalar import cubic
 from scipy.optimize import minimize
+from small_parts import Huber
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError
@@ -21,19 +23,6 @@ class Box(bo.Regularizer):
 
     def prox(self, X, step):
         return np.clip(X, -0.4, 0.4)
-
-
-@frozen
-class Huber(bo.Regularizer):
-    """``H(X) = Σ huber(x_ij)``."""
-
-    traits = bo.Trait.CONVEX | bo.Trait.SEPARABLE
-
-    def value(self, X):
-        return float(np.where(np.abs(X) <= 1, X**2 / 2, np.abs(X) - 0.5).sum())
-
-    def prox(self, X, step):
-        return np.where(np.abs(X) <= 1 + step, X / (1 + step), X - step * np.sign(X))
 
 
 KERNELS = {
@@ -156,8 +145,6 @@ def test_the_paper_formula_for_unequal_ridges_is_worse_than_the_coupled_one():
     psi, P = Radial(a=3.0, b=2.0), random_P(1, 3.0)
     H = bo.Separable(U=bo.make("regularizer", "ridge(2)"), V=bo.make("regularizer", "ridge(9)"))
     Y = bo.bregman_prox(psi, H)(P, lam)
-    from bregopt_kernels.scalar import cubic
-
     n = float(P.flat @ P.flat)
     t1, t2 = cubic(3 * n, 2.0 + eta1), cubic(3 * n, 2.0 + eta2)
     printed = bo.Blocks(U=-t1 * P.U, V=-t2 * P.V)

@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
+from small_parts import relu_matrix
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError
 
 
-def M(seed=0, shape=(20, 15)):
-    return np.maximum(0, np.random.default_rng(seed).standard_normal(shape))
-
-
 def problem(**options):
-    return bo.compose("relu-nmd", M(), rank=3, **options)
+    return bo.compose("relu-nmd", relu_matrix(), rank=3, **options)
 
 
 class WithoutLine(bo.Kernel):
@@ -130,6 +127,14 @@ def test_no_rule_leaves_the_domain(spec):
     rule = bo.make("extrapolation", spec)
     beta, _ = rule.choose(move(5, psi(), longest=1e-3), 50.0 if spec == "nesterov" else None)
     assert 0 < beta < 1e-3
+
+
+def test_a_combined_rule_keeps_delta_and_epsilon_of_the_rule_it_rests_on():
+    strict = "assumption2(delta=0.5, epsilon=0.1)"
+    for spec in (f"least(constant(0.6), {strict})", f"restart({strict}, when=gradient)"):
+        rule = bo.make("extrapolation", spec)
+        assert (rule.delta, rule.epsilon) == (0.5, 0.1)
+    assert bo.make("extrapolation", f"least({strict}, constant(0.6))").delta == 0.999
 
 
 def test_nesterov_follows_its_sequence():
