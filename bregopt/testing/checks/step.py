@@ -1,13 +1,11 @@
-"""The checks of a step rule, by name."""
+"""A step rule: what it proposes, what it accepts and refuses, and that it comes to an end."""
 
 import math
-from collections.abc import Callable, Mapping
 
 from bregopt.errors import BregoptError
 from bregopt.rules.step import StepRule, Trial
-from bregopt.testing.code import snippet
-from bregopt.testing.draw import Draw
-from bregopt.testing.signals import fail, skip
+from bregopt.testing.outcomes import fail, not_applicable, snippet
+from bregopt.testing.search.random_points import RandomPoints
 
 STEPS = (1e-3, 0.5, 1.0, 40.0)
 LIMITS = (0.01, 1.0, 20.0, None)
@@ -20,7 +18,7 @@ def _trial(step: float, share: float) -> str:
     return f"bo.Trial(step={step!r}, D_F={share!r}, D_psi={step!r}, noise=1e-12)"
 
 
-def positive(rule: StepRule, draw: Draw) -> None:
+def positive(rule: StepRule, draw: RandomPoints) -> None:
     """Every step proposed is a finite number > 0; where no 1/L is known a rule may refuse."""
     for carried in (None, *STEPS):
         for limit in LIMITS:
@@ -34,8 +32,8 @@ def positive(rule: StepRule, draw: Draw) -> None:
                 fail(f"propose gives the step {step!r}", snippet(f"print(part.propose({carried!r}, {limit!r}))"))
 
 
-def accepts(rule: StepRule, draw: Draw) -> None:
-    """A step whose test holds with room is accepted, and the step to carry on with is > 0."""
+def accepts(rule: StepRule, draw: RandomPoints) -> None:
+    """A step whose test holds by a margin is accepted, and the step to carry on with is > 0."""
     for step in STEPS:
         for share in (0.0, 0.3, -1.0):
             accepted, carried = rule.judge(Trial(step, share, step, 1e-12))
@@ -44,10 +42,10 @@ def accepts(rule: StepRule, draw: Draw) -> None:
                 fail(told, snippet(f"print(part.judge({_trial(step, share)}))"))
 
 
-def refuses(rule: StepRule, draw: Draw) -> None:
+def refuses(rule: StepRule, draw: RandomPoints) -> None:
     """A step that clearly fails its test is refused, with a shorter one to try."""
     if not rule.tests:
-        skip("It tests no steps.")
+        not_applicable("It tests no steps.")
     for step in STEPS:
         for share in (3.0, 1e6):
             accepted, carried = rule.judge(Trial(step, share, step, 1e-12))
@@ -56,7 +54,7 @@ def refuses(rule: StepRule, draw: Draw) -> None:
                 fail(told, snippet(f"print(part.judge({_trial(step, share)}))"))
 
 
-def ends(rule: StepRule, draw: Draw) -> None:
+def ends(rule: StepRule, draw: RandomPoints) -> None:
     """Where no step ever passes, refusals soon lead below 1e-30 or end."""
     step = rule.propose(None, 1.0)
     for _ in range(CALLS):
@@ -68,7 +66,7 @@ def ends(rule: StepRule, draw: Draw) -> None:
     fail(f"After {CALLS} refusals the step is still {step!r}: a run would never end", code)
 
 
-def stateless(rule: StepRule, draw: Draw) -> None:
+def stateless(rule: StepRule, draw: RandomPoints) -> None:
     """The same question has the same answer, whatever was asked in between."""
     trials = [Trial(step, share, step, 1e-12) for step in STEPS for share in (0.3, 3.0)]
     questions = [(carried, limit) for carried in (None, *STEPS) for limit in LIMITS if limit is not None]
@@ -77,12 +75,3 @@ def stateless(rule: StepRule, draw: Draw) -> None:
     if first != again:
         code = snippet("for _ in range(2): print(part.propose(0.5, 1.0), part.judge(bo.Trial(0.5, 3.0, 0.5, 1e-12)))")
         fail("The rule answers differently when asked again", code)
-
-
-STEP: Mapping[str, Callable[[StepRule, Draw], None]] = {
-    "step/positive": positive,
-    "step/accepts": accepts,
-    "step/refuses": refuses,
-    "step/ends": ends,
-    "step/stateless": stateless,
-}

@@ -7,21 +7,27 @@ import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array
-from bregopt.testing.code import digits
 
 
 @final
 @frozen(eq=False)
-class Draw:
+class RandomPoints:
     """Random numbers that depend on the seed and on the name of the check only."""
 
     seed: int
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, seed: int, name: str) -> "Draw":
+    def of(cls, seed: int, name: str) -> "RandomPoints":
+        """Those of the check ``name``."""
         return cls(seed, np.random.default_rng([seed, zlib.crc32(name.encode())]))
 
     def gauss(self, shape: tuple[int, ...], scale: float = 1.0) -> Array:
         """Gaussian numbers of four digits."""
-        return digits(scale * self.rng.standard_normal(shape))
+        return rounded(scale * self.rng.standard_normal(shape))
+
+
+def rounded(X: Array, digits: int = 4) -> Array:
+    """X to a few significant digits, for a counterexample that can be read."""
+    short = [float(f"{x:.{digits - 1}e}") for x in X.ravel().tolist()]
+    return np.array(short, dtype=X.dtype).reshape(X.shape)

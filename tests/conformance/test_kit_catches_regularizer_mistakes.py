@@ -1,19 +1,17 @@
-"""The kit is tested with planted mistakes: each is caught by the check that is there for it, its right twin is not."""
-
-import contextlib
-import io
+"""Planted mistakes in regularizers: each is caught by the check that is there for it, its right twin is not."""
 
 import numpy as np
 import pytest
+from planted import assert_caught
 
 import bregopt as bo
 from bregopt import Trait
 from bregopt.testing import Status
 from bregopt.testing.check import run
-from bregopt.testing.draw import Draw
+from bregopt.testing.checks.regularizer_prox import beats_rivals
 from bregopt.testing.kinds import checks_of
-from bregopt.testing.prox_variational import beats_rivals
-from bregopt.testing.subject import SCALES, STEPS, Subject
+from bregopt.testing.search.random_points import RandomPoints
+from bregopt.testing.search.regularizer_case import SCALES, STEPS, RegularizerCase
 
 
 class Made(bo.Regularizer):
@@ -266,25 +264,6 @@ REGULARIZERS = {
 }  # fmt: skip
 
 
-def status(name, part, seed=0):
-    return run(name, checks_of(part)[name], seed)
-
-
-def printed_by(code, part):
-    """What a counterexample prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as out, np.errstate(all="ignore"):
-        exec(code, {"part": part})
-    return out.getvalue()
-
-
-def assert_caught(name, right, wrong):
-    good, bad = status(name, right), status(name, wrong)
-    assert good.status is Status.PASSED, good
-    assert bad.status is Status.FAILED, name
-    assert bad.message.startswith("seed 0: ")
-    assert printed_by(bad.counterexample, wrong)
-
-
 @pytest.mark.parametrize("mistake", REGULARIZERS)
 def test_a_mistake_in_a_regularizer_is_caught_by_its_check(mistake):
     assert_caught(*REGULARIZERS[mistake])
@@ -297,10 +276,10 @@ CHEAP = ["prox/fresh", "value/finite-at-prox", "traits/convex", "traits/homogene
 @pytest.mark.parametrize("spec", RIGHT)
 def test_a_right_prox_is_never_flagged_over_two_hundred_seeds(spec):
     H = bo.make("regularizer", spec)
-    subject, checks = Subject.of(H), checks_of(H)
+    case, checks = RegularizerCase.of(H), checks_of(H)
     for seed in range(200):
-        draw, shape = Draw.of(seed, "prox/variational"), [(1, 1), (3, 2), (4, 3)][seed % 3]
-        beats_rivals(subject, draw.gauss(shape, SCALES[seed % 5]), STEPS[seed // 3 % 3], draw)
+        draw, shape = RandomPoints.of(seed, "prox/variational"), [(1, 1), (3, 2), (4, 3)][seed % 3]
+        beats_rivals(case, draw.gauss(shape, SCALES[seed % 5]), STEPS[seed // 3 % 3], draw)
         if seed % 4 == 0:
             outcome = run(name := CHEAP[seed // 4 % len(CHEAP)], checks[name], seed)
             assert outcome.status is not Status.FAILED, outcome

@@ -10,9 +10,8 @@ from attrs import frozen
 from bregopt.blocks import Array
 from bregopt.errors import BregoptError
 from bregopt.parts.regularizer import Regularizer
-from bregopt.testing.code import snippet
-from bregopt.testing.draw import Draw
-from bregopt.testing.signals import CheckFailedError, fail
+from bregopt.testing.outcomes import CheckFailedError, fail, snippet
+from bregopt.testing.search.random_points import RandomPoints
 
 SCALES = (1e-3, 3e-2, 1.0, 30.0, 1e3)
 STEPS = (1e-2, 1.0, 10.0)
@@ -50,14 +49,15 @@ def _own_shape(H: Regularizer) -> tuple[int, int]:
 
 @final
 @frozen(eq=False)
-class Subject:
+class RegularizerCase:
     """``H`` with a shape that it takes; what it raises becomes a failure that shows the call."""
 
     H: Regularizer
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, H: Regularizer) -> "Subject":
+    def of(cls, H: Regularizer) -> "RegularizerCase":
+        """H with the first shape that it takes."""
         return cls(H, _own_shape(H))
 
     @property
@@ -65,19 +65,21 @@ class Subject:
         """Steps below the limit."""
         return sorted({min(step, 0.9 * self.H.step_limit) for step in STEPS})
 
-    def cases(self, draw: Draw, scales: tuple[float, ...] = SCALES) -> Iterator[tuple[Array, float]]:
+    def points_and_steps(self, draw: RandomPoints, scales: tuple[float, ...] = SCALES) -> Iterator[tuple[Array, float]]:
         """Gaussian points of every scale with every step."""
         for scale in scales:
             for step in self.steps:
                 yield draw.gauss(self.shape, scale), step
 
     def value(self, X: Array) -> float:
+        """``H(X)``."""
         try:
             return float(self.H.value(X))
         except Exception as error:
             fail(f"value raised {type(error).__name__}: {error}", snippet("part.value(X)", X=X))
 
     def prox(self, X: Array, step: float | Array) -> Array:
+        """``prox_{step·H}(X)``, of a copy of X."""
         try:
             Z = np.asarray(self.H.prox(X.copy(), step))  # type: ignore[arg-type]  # an array where H is separable
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Where a kernel lives: blocks that it takes, and points and pairs of its domain."""
+"""Where a kernel is defined: blocks that it takes, and points and pairs of its domain."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import final
@@ -8,9 +8,8 @@ from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.parts.kernel import Kernel
-from bregopt.testing.code import digits
-from bregopt.testing.draw import Draw
-from bregopt.testing.signals import skip
+from bregopt.testing.outcomes import not_applicable
+from bregopt.testing.search.random_points import RandomPoints, rounded
 
 Shapes = Mapping[str, tuple[int, ...]]
 LAYOUTS: tuple[Shapes, ...] = ({"U": (3, 2), "V": (2, 3)}, {"U": (2, 2), "V": (2, 2)}, {"U": (4, 3), "V": (3, 4)})
@@ -25,7 +24,7 @@ SAMPLERS: Mapping[str, Sampler] = {
 
 @final
 @frozen(eq=False)
-class Ground:
+class KernelDomain:
     """A kernel with blocks that it takes and a way to draw points of its domain."""
 
     kernel: Kernel
@@ -33,7 +32,8 @@ class Ground:
     sampler: Sampler
 
     @classmethod
-    def of(cls, kernel: Kernel, draw: Draw, layouts: tuple[Shapes, ...] = LAYOUTS) -> "Ground":
+    def of(cls, kernel: Kernel, draw: RandomPoints, layouts: tuple[Shapes, ...] = LAYOUTS) -> "KernelDomain":
+        """The first layout and the first sampler whose points lie in the domain."""
         for shapes in layouts:
             layout = Blocks(**{name: np.zeros(shape) for name, shape in shapes.items()})
             for sampler in SAMPLERS.values():
@@ -43,13 +43,13 @@ class Ground:
                         return cls(kernel, layout, sampler)
                 except Exception:
                     break  # this kernel takes other blocks
-        return skip(f"No point of the domain was found; tried points that are {', '.join(SAMPLERS)}.")
+        return not_applicable(f"No point of the domain was found; tried points that are {', '.join(SAMPLERS)}.")
 
-    def point(self, draw: Draw, scale: float = 1.0) -> Blocks:
+    def point(self, draw: RandomPoints, scale: float = 1.0) -> Blocks:
         """A point of the domain, of about this size where the domain has room for it."""
-        return self.layout.like(digits(self.sampler(draw.rng, self.layout.flat.size, scale)))
+        return self.layout.like(rounded(self.sampler(draw.rng, self.layout.flat.size, scale)))
 
-    def pair(self, draw: Draw, scale: float, distance: float) -> tuple[Blocks, Blocks]:
+    def pair(self, draw: RandomPoints, scale: float, distance: float) -> tuple[Blocks, Blocks]:
         """Two points at this distance, relative to their size, or nearer where the domain ends."""
         Z = self.point(draw, scale)
         direction = draw.rng.standard_normal(Z.flat.size) * draw.rng.choice([0.0, 1.0], Z.flat.size, p=[0.3, 0.7])
@@ -57,7 +57,7 @@ class Ground:
         return Z.plus(min(1.0, 0.5 * self.kernel.longest(Z, D)), D), Z
 
     def pairs(
-        self, draw: Draw, scales: tuple[float, ...], distances: tuple[float, ...]
+        self, draw: RandomPoints, scales: tuple[float, ...], distances: tuple[float, ...]
     ) -> Iterator[tuple[Blocks, Blocks]]:
         """Pairs of every scale and distance."""
         for scale in scales:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bregopt.blocks import Array
-from bregopt.testing.code import literal
+from bregopt.testing.outcomes import literal
 
 Rival = tuple[Array, Callable[[], str]]
 """A point, and the statement that makes it as ``rival`` from ``Z`` and ``X``."""
@@ -15,10 +15,10 @@ MOVES = (1e-4, 1e-2, 0.3)
 def rivals(X: Array, Z: Array, rng: np.random.Generator, moves: tuple[float, ...] = MOVES) -> Iterator[Rival]:
     """Multiples of Z, the input X, segments between, moves of single entries, and random ones."""
     for t in (0.0, 0.5, 0.9, 1.1, 2.0, -1.0):
-        yield t * Z, _said(f"rival = {t} * Z")
-    yield X.copy(), _said("rival = X")
+        yield t * Z, _as_written(f"rival = {t} * Z")
+    yield X.copy(), _as_written("rival = X")
     for t in (0.1, 0.5):
-        yield (1 - t) * Z + t * X, _said(f"rival = {1 - t} * Z + {t} * X")
+        yield (1 - t) * Z + t * X, _as_written(f"rival = {1 - t} * Z + {t} * X")
     for index in np.ndindex(X.shape):
         z, x = float(Z[index]), float(X[index])
         if z != 0:
@@ -27,10 +27,10 @@ def rivals(X: Array, Z: Array, rng: np.random.Generator, moves: tuple[float, ...
         if z != x:
             yield _with(Z, (index, x))
     yield from _swaps(X, Z)
-    yield from near(X, Z, rng, moves)
+    yield from nearby_rivals(X, Z, rng, moves)
 
 
-def near(X: Array, Z: Array, rng: np.random.Generator, moves: tuple[float, ...]) -> Iterator[Rival]:
+def nearby_rivals(X: Array, Z: Array, rng: np.random.Generator, moves: tuple[float, ...]) -> Iterator[Rival]:
     """Moves of single entries and random ones, by shares of the largest entry."""
     size = (float(np.abs(X).max()) + float(np.abs(Z).max())) or 1.0
     for move in moves:
@@ -71,5 +71,5 @@ def _given(rival: Array) -> Rival:
     return rival, lambda: f"rival = {literal(rival)}"
 
 
-def _said(text: str) -> Callable[[], str]:
+def _as_written(text: str) -> Callable[[], str]:
     return lambda: text

@@ -1,11 +1,63 @@
-"""What the checks of one part found."""
+"""How a check ends, what is told of it, and the report of all checks of one part."""
 
 import textwrap
 from collections import Counter
 from enum import StrEnum
-from typing import final
+from typing import Any, NoReturn, final
 
+import numpy as np
 from attrs import frozen
+
+from bregopt.blocks import Blocks
+
+
+class CheckFailedError(Exception):
+    """The part is wrong: what was seen, and the code that shows it."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.message, self.code = message, code
+
+
+class NotApplicableError(Exception):
+    """The part claims nothing that this check could test."""
+
+
+def fail(message: str, code: str = "") -> NoReturn:
+    """End a check: the part is wrong. ``code`` is Python that shows it, such as ``snippet`` makes."""
+    raise CheckFailedError(message, code)
+
+
+def not_applicable(reason: str) -> NoReturn:
+    """End a check: the part claims nothing that it could test."""
+    raise NotApplicableError(reason)
+
+
+def snippet(*lines: str, **values: Any) -> str:
+    """Python to paste: the imports, the values under their names to the last digit, and the lines.
+
+    The lines may use the name ``part`` for the part that is checked.
+    """
+    given = [f"{name} = {literal(value)}" for name, value in values.items()]
+    imports = ["import numpy as np"]
+    if any("bo." in line for line in (*given, *lines)):
+        imports.append("import bregopt as bo")
+    return "\n".join([*imports, *given, *lines])
+
+
+def literal(value: Any) -> str:
+    """The expression that gives the value again, to the last digit."""
+    if isinstance(value, np.ndarray):
+        dtype = "" if value.dtype == np.float64 else f", dtype=np.{value.dtype}"
+        return f"np.array({value.tolist()!r}{dtype})"
+    if isinstance(value, Blocks):
+        return f"bo.Blocks({', '.join(f'{name}={literal(value[name])}' for name in value.names)})"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def number(x: float) -> str:
+    """A number for a message."""
+    return f"{x:.10g}"
 
 
 class Status(StrEnum):
