@@ -54,6 +54,8 @@ def in_file(path: str | Path) -> list[Instance]:
     for kind in (it.name for it in kinds()):
         for answer in ask(kind=kind):
             found += [Instance(kind, str(label), part, loading + _example(kind, label)) for label, part in answer or ()]
+    if not found and all(entry.provider != plugin.label for entry in catalog()):
+        raise IncompatibleError(f"The plugin file {str(path)!r} has no parts to check: it registers none.")
     return _checked(f"the parts of {path}", found)
 
 
