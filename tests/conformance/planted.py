@@ -4,7 +4,9 @@ import contextlib
 import io
 
 import numpy as np
+from attrs import frozen
 
+from bregopt import Regularizer, Trait
 from bregopt.testing import Status
 from bregopt.testing.check import run
 from bregopt.testing.kinds import checks_of
@@ -30,3 +32,18 @@ def assert_caught(name, right, wrong):
     assert bad.message.startswith("seed 0: ")
     assert "it raised" not in bad.message, "The check broke down before it could compare anything."
     assert printed_by(bad.counterexample, wrong)
+
+
+@frozen
+class Planted(Regularizer):
+    """H with another prox, and with claims of its own."""
+
+    H: Regularizer
+    wrong: object
+    traits: Trait = Trait.NONE
+
+    def value(self, X):
+        return self.H.value(X)
+
+    def prox(self, X, step):
+        return self.wrong(X, step)

@@ -19,8 +19,8 @@ def alike(one: float, other: float, scale: float = 0.0) -> bool:
     return one == other or (math.isfinite(one - other) and abs(one - other) <= 1e-10 * max(abs(one), abs(other), scale))
 
 
-def claims(H: Regularizer, trait: Trait) -> RegularizerCase:
-    """The case, where it claims the trait."""
+def _case_claiming(H: Regularizer, trait: Trait) -> RegularizerCase:
+    """The case of H, where it claims the trait."""
     if trait not in H.traits:
         not_applicable(f"It does not claim {trait.name}.")
     return RegularizerCase.of(H)
@@ -28,7 +28,7 @@ def claims(H: Regularizer, trait: Trait) -> RegularizerCase:
 
 def convex(H: Regularizer, draw: RandomPoints) -> None:
     """Midpoint convexity, and a firmly nonexpansive prox."""
-    case = claims(H, Trait.CONVEX)
+    case = _case_claiming(H, Trait.CONVEX)
     if H.weak_convexity != 0:
         fail(f"It claims CONVEX, but its weak_convexity is {H.weak_convexity}", snippet("print(part.weak_convexity)"))
     midpoint_convex(case, draw, 0.0)
@@ -89,7 +89,7 @@ def _pairs(case: RegularizerCase, draw: RandomPoints) -> Iterator[tuple[Array, A
 
 def homogeneous(H: Regularizer, draw: RandomPoints) -> None:
     """``H(tX) = t·H(X)`` and ``prox_{ts}(tX) = t·prox_s(X)``."""
-    case = claims(H, Trait.HOMOGENEOUS)
+    case = _case_claiming(H, Trait.HOMOGENEOUS)
     for X, step in case.points_and_steps(draw):
         Z = case.prox(X, step)
         for t in (0.1, 3.0):
@@ -105,7 +105,7 @@ def homogeneous(H: Regularizer, draw: RandomPoints) -> None:
 
 def separable(H: Regularizer, draw: RandomPoints) -> None:
     """The value is a sum over entries, no entry of the prox sees another, and each may have its own step."""
-    case = claims(H, Trait.SEPARABLE)
+    case = _case_claiming(H, Trait.SEPARABLE)
     for X, step in case.points_and_steps(draw):
         Z, P = case.prox(X, step), case.prox(-0.3 * X[::-1], step)
         mask = draw.rng.random(X.shape) < 0.5
@@ -130,7 +130,7 @@ def separable(H: Regularizer, draw: RandomPoints) -> None:
 
 def row_wise(H: Regularizer, draw: RandomPoints) -> None:
     """H treats each row on its own, and all of them alike."""
-    row_by_row(claims(H, Trait.ROW_WISE), draw)
+    row_by_row(_case_claiming(H, Trait.ROW_WISE), draw)
 
 
 def row_by_row(case: RegularizerCase, draw: RandomPoints) -> None:
@@ -157,7 +157,7 @@ def row_by_row(case: RegularizerCase, draw: RandomPoints) -> None:
 
 def constant_norm(H: Regularizer, draw: RandomPoints) -> None:
     """H is 0 or ∞, its domain lies on a sphere, and the prox depends on the direction of X only."""
-    case = claims(H, Trait.CONSTANT_NORM)
+    case = _case_claiming(H, Trait.CONSTANT_NORM)
     radius: float | None = None
     for X, step in case.points_and_steps(draw):
         Z = case.prox(X, step)
