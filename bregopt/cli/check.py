@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bregopt.testing.instances import Instance
-    from bregopt.testing.report import Report
+    from bregopt.testing.outcomes import Report
 
 COLOURS = {"passed": "green", "failed": "bold red", "expected": "yellow", "not-applicable": "dim"}
 

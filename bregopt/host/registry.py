@@ -179,7 +179,7 @@ class Registrar:
     def kind(self, name: str, interface: type, checks: Mapping[str, Callable[..., None]] | None = None) -> None:
         """``registry.kind("loss", EntrywiseLoss)``: a new kind of part, for this plugin and every other.
 
-        ``checks`` are functions of (part, RandomPoints) by name, which ``bregopt check`` runs on every part of the kind.
+        ``checks`` are functions of (part, RandomPoints) by name; ``bregopt check`` runs them on every part of the kind.
         """
         self.registry.declare(Kind(name, interface, self.provider, dict(checks or {})))
 

@@ -11,7 +11,7 @@ from attrs import frozen
 from bregopt.errors import IncompatibleError, ParameterError, UnknownNameError
 from bregopt.host.compose import build, catalog, examples, host, kinds, load_plugin
 from bregopt.host.registry import Entry, nearest
-from bregopt.testing.kinds import checkable
+from bregopt.testing.kinds import checkable, why_unchecked
 
 OF_PROBLEM = {"smooth": "smooth", "block": "block"}
 """Kinds that are checked within the problems they are part of, and where they stand there."""
@@ -54,6 +54,8 @@ def in_file(path: str | Path) -> list[Instance]:
     for kind in (it.name for it in kinds()):
         for answer in ask(kind=kind):
             found += [Instance(kind, str(label), part, loading + _example(kind, label)) for label, part in answer or ()]
+    if not found and all(entry.provider != plugin.label for entry in catalog()):
+        raise IncompatibleError(f"The plugin file {str(path)!r} has no parts to check: it registers none.")
     return _checked(f"the parts of {path}", found)
 
 
@@ -93,11 +95,9 @@ def _checked(what: str, found: list[Instance]) -> list[Instance]:
     if usable:
         return usable
     if found:
-        kinds = ", ".join(sorted({instance.kind for instance in found}))
-        raise IncompatibleError(
-            f"There are no checks for {what} ({kinds}): smooth parts and blocks are checked within a problem, "
-            "which the hook bregopt_examples can give, and methods, stop rules and starts have none."
-        )
+        of = {kind.name: kind for kind in kinds() if kind.name in {instance.kind for instance in found}}
+        why = "; ".join(dict.fromkeys(why_unchecked(kind) for kind in of.values()))
+        raise IncompatibleError(f"There are no checks for {what} ({', '.join(sorted(of))}): {why}.")
     raise IncompatibleError(
         f"There is no instance of {what} to check: its factory needs arguments, and no plugin gives an example. "
         "Implement the hook bregopt_examples(kind)."

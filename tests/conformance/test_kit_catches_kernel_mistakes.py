@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 from attrs import evolve, frozen
-from test_kit_catches_mistakes import assert_caught, printed_by, status
+from planted import assert_caught, outcome, printed_by
 
 import bregopt as bo
-from bregopt.host.compose import host
 from bregopt.testing import Status
 
 
@@ -238,22 +237,14 @@ def resolver(share):
     return Hooks()
 
 
-@pytest.fixture
-def fresh_host():
-    """Plugins loaded here are forgotten afterwards."""
-    host.cache_clear()
-    yield
-    host.cache_clear()
-
-
 @pytest.mark.usefixtures("fresh_host")
 @pytest.mark.parametrize(("share", "found"), [(1.0, Status.PASSED), (1.001, Status.FAILED), (0.5, Status.FAILED)])
 def test_a_mistake_in_the_bregman_map_of_a_kernel_is_caught(share, found):
-    assert status("bregman-prox/minimal", RIGHT).status is Status.NOT_APPLICABLE
+    assert outcome("bregman-prox/minimal", RIGHT).status is Status.NOT_APPLICABLE
     bo.load_plugin(resolver(share))
-    outcome = status("bregman-prox/minimal", RIGHT)
-    assert outcome.status is found
-    assert found is Status.PASSED or printed_by(outcome.counterexample, RIGHT)
+    seen = outcome("bregman-prox/minimal", RIGHT)
+    assert seen.status is found
+    assert found is Status.PASSED or printed_by(seen.counterexample, RIGHT)
 
 
 @pytest.mark.parametrize("mistake", POLICIES)

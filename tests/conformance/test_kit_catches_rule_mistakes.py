@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 from attrs import define, field, frozen
-from test_kit_catches_mistakes import assert_caught
+from planted import assert_caught
 
 import bregopt as bo
 

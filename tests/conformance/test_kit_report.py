@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from planted import printed_by
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError, ParameterError
@@ -114,6 +115,13 @@ def test_a_separable_regularizer_is_checked_block_by_block():
     report = bo.testing.check(bo.Separable(U=bo.make("regularizer", "l1(0.1)"), V=Doubled()))
     assert by_name(report)["U: prox/variational"].status is Status.PASSED
     assert by_name(report)["V: prox/variational"].status is Status.FAILED
+
+
+@pytest.mark.parametrize("H", [bo.Separable(V=Doubled()), bo.Separable(Doubled())], ids=["one block", "every block"])
+def test_a_counterexample_of_a_separable_regularizer_begins_with_its_block(H):
+    failure = bo.testing.check(H).failures[0]
+    at_prox, at_rival = map(float, printed_by(failure.counterexample, H).split())
+    assert at_rival < at_prox
 
 
 @pytest.mark.parametrize("part", [3, "l1", bo.Zero, bo.make("smooth", "factorization"), bo.make("stop", "plateau")])

@@ -20,10 +20,9 @@ from bregopt_regularizers.with_ridge import with_ridge
 
 from bregopt import Trait
 from bregopt.host.compose import examples
-from bregopt.testing.draw import Draw
-from bregopt.testing.signals import CheckFailedError
-from bregopt.testing.subject import Subject
-from bregopt.testing.traits_checks import row_by_row
+from bregopt.testing import CheckFailedError, RandomPoints
+from bregopt.testing.checks.regularizer_traits import row_by_row
+from bregopt.testing.search.regularizer_case import RegularizerCase
 
 WEIGHTS = np.linspace(0.1, 1.2, 12).reshape(4, 3)
 LABELS = np.array([0, 1, 0, 1])
@@ -70,7 +69,7 @@ def goes_by_row(H):
     """Whether H stands the check of ROW_WISE on several draws, claimed or not."""
     try:
         for seed in range(3):
-            row_by_row(Subject.of(H), Draw.of(seed, "traits/row-wise"))
+            row_by_row(RegularizerCase.of(H), RandomPoints.of(seed, "traits/row-wise"))
     except CheckFailedError:
         return False
     return True

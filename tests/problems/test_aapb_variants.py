@@ -8,6 +8,7 @@ import scipy.sparse
 from attrs import evolve
 
 import bregopt as bo
+from bregopt.testing.checks.extrapolation import recorded_choices
 
 RANK = 4
 
@@ -146,8 +147,8 @@ def test_the_exact_gap_allows_a_longer_beta_than_its_bound_and_is_seen_to_hold()
 
 
 def test_a_restart_comes_for_its_reason_and_for_no_other():
-    asked = bo.testing.moves.asked(bo.make("extrapolation", "constant(0.5)"))
-    move = evolve(asked[-1].move, Y_bar_prev=asked[-1].move.Y, rise=-1.0)
+    last = recorded_choices(bo.make("extrapolation", "constant(0.5)"))[-1].context
+    move = evolve(last, Y_bar_prev=last.Y, rise=-1.0)
     cases = {
         "objective": (evolve(move, rise=1e-9), move),
         "gradient": (evolve(move, Y_bar_prev=move.Y + move.D), evolve(move, Y_bar_prev=move.Y - move.D)),
@@ -173,7 +174,7 @@ def test_a_periodic_restart_runs_by_the_clock():
 
 def test_growing_counts_from_its_beginning():
     rule = bo.make("extrapolation", "growing(0.5)")
-    memory, move = rule.begin(), bo.testing.moves.asked(rule)[0].move
+    memory, move = rule.begin(), recorded_choices(rule)[0].context
     betas = []
     for _ in range(4):
         beta, memory = rule.choose(move, memory)

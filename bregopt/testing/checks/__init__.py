@@ -1,0 +1,1 @@
+"""What is claimed, and tried: a file for each case, with one function for each check."""

@@ -1,0 +1,198 @@
+"""The W block and the oracle: W(Y) is the best W, its norms are bounds, and a special oracle sees as the plain one."""
+
+import math
+from collections.abc import Iterator
+from typing import Literal, final
+
+import numpy as np
+from attrs import field, frozen
+
+from bregopt.blocks import Array, Blocks
+from bregopt.host.compose import resolve_oracle
+from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep
+from bregopt.problem import Problem, ResolvedProblem
+from bregopt.testing.checks.smooth import HEAD, ProblemAt, nearby
+from bregopt.testing.outcomes import fail, not_applicable, number, snippet
+from bregopt.testing.search.random_points import RandomPoints
+
+DISTANCES = (1e-4, 1e-2, 0.1, 1.0)
+NORMS: dict[str, Literal["fro"] | float] = {"frobenius": "fro", "spectral": 2}
+"""Names of norms whose meaning is known, as numpy calls them."""
+ORACLES = (
+    "problem = part[0]",
+    "oracle = problem.oracle or bo.host.compose.resolve_oracle(problem)",
+    "plain = bo.PlainOracle(problem.smooth, problem.block, problem.metrics)",
+)
+DIRECTIONS = {True: "G", False: "(G - G.mean(axis=0))"}
+"""The direction of an update for a gradient G: row by row, and not so."""
+
+
+def optimal(part: ProblemAt, draw: RandomPoints) -> None:
+    """``F(Y, W(Y')) + G(W(Y')) ≥ F(Y, W(Y)) + G(W(Y))``."""
+    problem, start = part
+    F, G = problem.smooth, problem.block
+    for Y in (start, nearby(start, draw, 1.0)):
+        W = G.argmin(F, Y)
+        best = F.value(Y, W) + G.value(W)
+        for rival in _others(Y, draw):
+            W_rival = G.argmin(F, rival)
+            value = F.value(Y, W_rival) + G.value(W_rival)
+            if not value >= best - 1e-11 * (abs(best) + abs(value)):
+                show = "print([F.value(Y, W) + G.value(W) for W in (G.argmin(F, Y), G.argmin(F, Y_rival))])"
+                told = f"F + G = {number(best)} at W(Y), but {number(value)} at W of another point"
+                fail(told, snippet(HEAD, show, Y=Y, Y_rival=rival))
+
+
+def _others(Y: Blocks, draw: RandomPoints) -> Iterator[Blocks]:
+    """Multiples of Y, and points around it."""
+    for t in (0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0, -1.0):
+        yield Y * t
+    for distance in DISTANCES:
+        for _ in range(4):
+            other = nearby(Y, draw, distance)
+            yield from (other, Y * 2.0 - other)
+
+
+def bounds(part: ProblemAt, draw: RandomPoints) -> None:
+    """``norms`` bound W where their names are known, and ``bound_norms`` bounds the norms at another point."""
+    problem, Y = part
+    F, G = problem.smooth, problem.block
+    now = G.norms(G.argmin(F, Y))
+    if not now:
+        not_applicable("It knows no norms of W.")
+    for distance in (*DISTANCES, 10.0):
+        for _ in range(4):
+            there = nearby(Y, draw, distance)
+            W = G.argmin(F, there)
+            norms, bounded = G.norms(W), G.bound_norms(now, there, Y)
+            head = (HEAD, "W = G.argmin(F, there)")
+            for name, norm in norms.items():
+                if not bounded[name] >= norm * (1 - 1e-12):
+                    show = "print(G.norms(W), G.bound_norms(G.norms(G.argmin(F, part[1])), there, part[1]))"
+                    told = f"bound_norms promises {name} ≤ {number(bounded[name])}, but it is {number(norm)}"
+                    fail(told, snippet(*head, show, there=there))
+            dense = np.asarray(W)
+            for name, order in NORMS.items() if dense.ndim == 2 and dense.dtype.kind == "f" else ():
+                exact = float(np.linalg.norm(dense, order))
+                if not norms.get(name, exact) >= exact * (1 - 1e-12):
+                    show = f"print(G.norms(W)[{name!r}], np.linalg.norm(np.asarray(W), {order!r}))"
+                    told = f"norms say {name} ≤ {number(norms[name])}, but it is {number(exact)}"
+                    fail(told, snippet(*head, show, there=there))
+
+
+def _oracles(problem: Problem | ResolvedProblem) -> tuple[Oracle, PlainOracle]:
+    """The problem's own oracle, where it is a special one, and the plain one."""
+    oracle = problem.oracle or resolve_oracle(problem)
+    if isinstance(oracle, PlainOracle):
+        not_applicable("It is seen through the plain oracle.")
+    return oracle, PlainOracle(problem.smooth, problem.block, problem.metrics)
+
+
+def equals_plain(part: ProblemAt, draw: RandomPoints) -> None:
+    """Values, gradient, norms and metrics of every kind of evaluation."""
+    problem, start = part
+    oracle, plain = _oracles(problem)
+    for Y in (start, nearby(start, draw, 1.0)):
+        for at in (None, Y, nearby(Y, draw, 0.3)):
+            for value_at in (False, True):
+                one, two = oracle.evaluate(Y, at, value_at=value_at), plain.evaluate(Y, at, value_at=value_at)
+                found = _difference_of_evaluations(one, two, value_at and at is not None)
+                if found:
+                    place = "None" if at is None else "Y" if at is Y else "at"
+                    show = f"for o in (oracle, plain): print(o.evaluate(Y, {place}, value_at={value_at}))"
+                    given: dict[str, Blocks] = {"Y": Y} if at is None else {"Y": Y, "at": at}
+                    fail(f"{found} of an evaluation with at={place}", snippet(*ORACLES, show, **given))
+
+
+def _difference_of_evaluations(one: Evaluation, two: Evaluation, value_at: bool = False) -> str | None:
+    """What differs between two evaluations."""
+    figures = {"value": (one.value, two.value)}
+    if value_at:
+        figures["value_at"] = (math.nan if one.value_at is None else one.value_at, two.value_at or 0.0)
+    for name in ("norms", "metrics"):
+        mine, plain = getattr(one, name), getattr(two, name)
+        figures |= {f"{name}[{key!r}]": (mine.get(key, math.nan), figure) for key, figure in plain.items()}
+    for name, (mine, plain) in figures.items():
+        if not abs(mine - plain) <= 1e-9 * abs(plain) + 1e-12 * abs(two.value):
+            return f"{name} is {mine!r}, not {plain!r}"
+    if two.has_gradient:
+        slack = 1e-10 * np.abs(two.gradient.flat).max()
+        if not one.has_gradient or not np.abs(one.gradient.flat - two.gradient.flat).max() <= slack:
+            return "the gradient is another"
+    if one.Y is not two.Y or one.has_gradient is not two.has_gradient or (two.has_gradient and one.at is not two.at):
+        return "Y or at is another"
+    return None
+
+
+def sweep_equals_plain(part: ProblemAt, draw: RandomPoints) -> None:
+    """The new first block, the gradient for the second and the evaluation are the same; each row is asked for once."""
+    problem, start = part
+    oracle, plain = _oracles(problem)
+    if len(start.names) != 2:
+        not_applicable("A sweep is one over two blocks.")
+    for Y in (start, nearby(start, draw, 1.0)):
+        step = _step(plain, Y)
+        for at in (Y, nearby(Y, draw, 0.3)):
+            for row_wise in DIRECTIONS:
+                update = RecordedUpdate(at[Y.names[0]], step, row_wise)
+                one = oracle.sweep(Y, at, update, row_wise=row_wise)
+                missed = update.missed()
+                two = Oracle.sweep(plain, Y, at, update, row_wise=row_wise)
+                found = missed or _difference_of_sweeps(one, two)
+                if found:
+                    place = "Y" if at is Y else "at"
+                    told = f"{found} in a sweep with at={place}, row_wise={row_wise}"
+                    fail(told, _code(Y, at, place, step, row_wise))
+
+
+@final
+@frozen(eq=False)
+class RecordedUpdate:
+    """``X̄ − step·G``, or with the mean over all rows taken off G; it notes the rows it was asked for."""
+
+    X_bar: Array
+    step: float
+    row_wise: bool
+    asked: list[slice] = field(factory=list)
+
+    def __call__(self, rows: slice, G: Array) -> Array:
+        self.asked.append(rows)
+        return self.X_bar[rows] - self.step * (G if self.row_wise else G - G.mean(axis=0))
+
+    def missed(self) -> str | None:
+        """A row that it was not asked for once."""
+        times = np.zeros(len(self.X_bar), dtype=int)
+        for rows in self.asked:
+            times[rows] += 1
+        row = int(np.argmax(times != 1))
+        return None if times[row] == 1 else f"the update is asked {times[row]} times for row {row}, not once,"
+
+
+def _step(plain: PlainOracle, Y: Blocks) -> float:
+    """A step of about a third of the first block."""
+    X, G = Y[Y.names[0]], plain.evaluate(Y, at=Y).gradient[Y.names[0]]
+    return float(f"{0.3 * (np.linalg.norm(X) or 1.0) / (np.linalg.norm(G) or 1.0):.3g}")
+
+
+def _difference_of_sweeps(one: Sweep, two: Sweep) -> str | None:
+    """What differs between two sweeps."""
+    for name, called in (("first", "the new first block"), ("gradient", "the gradient for the second block")):
+        mine, plain = getattr(one, name), getattr(two, name)
+        if np.shape(mine) != plain.shape or not np.abs(mine - plain).max() <= 1e-10 * np.abs(plain).max():
+            return f"{called} is another"
+    return _difference_of_evaluations(one.evaluation, two.evaluation)
+
+
+def _code(Y: Blocks, at: Blocks, place: str, step: float, row_wise: bool) -> str:
+    """Python that sweeps with both oracles, and shows the rows that the first one asked for."""
+    update = f"update = lambda rows, G: asked.append(rows) or X_bar[rows] - step * {DIRECTIONS[row_wise]}"
+    lines = (
+        f"asked, X_bar = [], {place}[{Y.names[0]!r}]",
+        update,
+        f"one = oracle.sweep(Y, {place}, update, row_wise={row_wise})",
+        "print(asked)",
+        f"two = bo.Oracle.sweep(plain, Y, {place}, update, row_wise={row_wise})",
+        "for swept in (one, two): print(swept.first, swept.gradient, swept.evaluation)",
+    )
+    given = {"Y": Y} if at is Y else {"Y": Y, "at": at}
+    return snippet(*ORACLES, *lines, step=step, **given)

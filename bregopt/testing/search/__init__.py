@@ -1,0 +1,1 @@
+"""How counterexamples are searched for: where to look, and what to compare."""
