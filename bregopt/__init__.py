@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bregopt import errors, validate
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.aapb import AAPB
+from bregopt.engine.bregman_step import KernelForecast, TakenStep
 from bregopt.engine.certificate import Certificate
 from bregopt.engine.method import Assumption, Method, Selector, Subgradient
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.observer import Observer
-from bregopt.engine.planned_step import KernelForecast, TakenStep
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.parts.balance import balanced

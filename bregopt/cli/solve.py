@@ -16,16 +16,12 @@ import numpy as np
 import bregopt
 from bregopt.cli.run import AskedProblem, Run, check_folder, row, summary, write_run
 from bregopt.errors import DuplicateNameError, ParameterError
+from bregopt.host import defaults
 from bregopt.host.spec import parse
 from bregopt.matrices import mycielskian, read_matrix
 from bregopt.rules.interrupt import Interrupt
 from bregopt.rules.stopping import Status, StopRule
 
-DEFAULT_PROBLEM = "relu-nmd"
-"""The one problem that the core names: ``bregopt solve data.mtx`` has to mean something, and of what is registered
-this is the model that the library was written for."""
-DEFAULT_STOP = "plateau"
-"""Where a run ends that was given neither a goal nor a limit: it is the one rule that suits every problem."""
 DEFAULT_RANK = 10
 OPTIONS = {"rank": "--rank", "U": "-U", "V": "-V", "kernel": "--kernel"}
 """What a problem is composed with, beside the matrix, and how the command line spells it."""
@@ -79,7 +75,7 @@ class SolveCommand(click.Command):
     epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C.",
 )
 @click.argument("file", required=False, type=PATH)
-@click.option("--problem", metavar="NAME", default=DEFAULT_PROBLEM, show_default=True, help="What is solved.")
+@click.option("--problem", metavar="NAME", default=defaults.PROBLEM, show_default=True, help="What is solved.")
 @click.option(
     "-r", "--rank", type=int, metavar="N", help="Columns of U and rows of V.  [default: 10, less for a small matrix]"
 )
@@ -242,7 +238,7 @@ def stop_options(
     limits = {"max_iterations": max_iterations, "max_seconds": max_seconds}
     limited = any(limit is not None for limit in limits.values())
     if not (stop or limited or tolerance is not None):
-        stop = (DEFAULT_STOP,)
+        stop = (defaults.STOP,)
     rule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
     if not (limited or rule.certain):
         limits["max_iterations"] = DEFAULT_ITERATIONS  # as bregopt.solve does; here the bar is to know of it

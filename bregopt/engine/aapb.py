@@ -8,10 +8,9 @@ from attrs import field, frozen
 
 from bregopt import validate
 from bregopt.blocks import Blocks
-from bregopt.engine.descent import ASSUMPTIONS, BregmanStep
+from bregopt.engine.bregman_step import ASSUMPTIONS, BregmanStep, KernelForecast, PlannedStep, TakenStep
 from bregopt.engine.method import Assumption, Method, Subgradient
 from bregopt.engine.model import BregmanModel
-from bregopt.engine.planned_step import KernelForecast, PlannedStep, TakenStep
 from bregopt.engine.state import State
 from bregopt.errors import OverflowedError
 from bregopt.parts.kernel import KernelPolicy

@@ -13,6 +13,7 @@ from bregopt.engine.result import Result
 from bregopt.engine.solve import check_domain, feasible, run
 from bregopt.engine.state import State
 from bregopt.errors import IncompatibleError
+from bregopt.host import defaults
 from bregopt.host.compose import make
 from bregopt.host.selection import prepare
 from bregopt.host.spec import Spec
@@ -25,7 +26,7 @@ DEFAULT_ITERATIONS = 1000
 def solve(
     problem: Problem | ResolvedProblem,
     *,
-    method: Any = "auto",
+    method: Any = defaults.METHOD,
     start: Blocks | Start | str | None = None,
     seed: int | np.random.Generator = 0,
     stop: StopRule | str | None = None,
@@ -67,7 +68,7 @@ def solve(
 def iterate(
     problem: Problem | ResolvedProblem,
     *,
-    method: Any = "auto",
+    method: Any = defaults.METHOD,
     start: Blocks | Start | str | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Iteration:
@@ -81,12 +82,15 @@ def iterate(
 def _stop_rule(
     stop: StopRule | str | None, iterations: int | None, seconds: float | None, tolerance: float | None
 ) -> StopRule:
-    given = {"tolerance": tolerance, "max-seconds": seconds, "max-iterations": iterations}
-    rules: list[StopRule] = [make("stop", Spec(name, (value,))) for name, value in given.items() if value is not None]
+    given = {"tolerance": tolerance, "max_seconds": seconds, "max_iterations": iterations}
+    named = defaults.STOP_BY_ARGUMENT
+    rules: list[StopRule] = [
+        make("stop", Spec(named[key], (value,))) for key, value in given.items() if value is not None
+    ]
     if stop is not None:
         rules.append(make("stop", stop))
     if not any(rule.certain for rule in rules):
-        rules.append(make("stop", Spec("max-iterations", (DEFAULT_ITERATIONS,))))
+        rules.append(make("stop", Spec(named["max_iterations"], (DEFAULT_ITERATIONS,))))
     return functools.reduce(StopRule.__or__, rules)
 
 

@@ -10,6 +10,7 @@ from attrs import evolve, fields
 
 from bregopt.blocks import Blocks
 from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
+from bregopt.host import defaults
 from bregopt.host.loading import Host, Plugin
 from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse
@@ -72,7 +73,7 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(spec, registry.kind(kind).types) and not (args or kwargs):
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
-        spec = Spec("constant", (spec,))
+        spec = Spec(defaults.NUMBER, (spec,))
     if isinstance(spec, str):
         spec = parse(spec)
     if not isinstance(spec, Spec):

@@ -68,6 +68,11 @@ class Extrapolation(ABC):
     exact: bool = False
     """Whether a β is to be shortened until Assumption 2 holds with the gap of F itself, seen at Ȳ, for its bound."""
 
+    @property
+    def promises_descent(self) -> bool:
+        """Whether every β meets Assumption 2, corrected for a kernel and a step that change, with what F promises."""
+        return False
+
     def begin(self) -> Any:
         """The memory before the first choice."""
         return None

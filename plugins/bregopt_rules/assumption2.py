@@ -37,6 +37,10 @@ class Assumption2(Extrapolation):
                 f"Assumption2 needs epsilon < delta. Got epsilon={self.epsilon}, delta={self.delta} instead."
             )
 
+    @property
+    def promises_descent(self) -> bool:
+        return self.test == "corrected"
+
     def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         beta = inside(self.cap, context)
         if context.steady:

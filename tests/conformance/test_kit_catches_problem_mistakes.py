@@ -196,7 +196,7 @@ def too_small(W):
 
 
 def stretched_gradient(evaluation):
-    return evaluation.gradient and evaluation.gradient * 1.001
+    return evaluation.gradient * 1.001 if evaluation.has_gradient else None
 
 
 def stale(norms, Y, Y_prev):

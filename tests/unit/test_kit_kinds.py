@@ -6,9 +6,9 @@ import json
 import textwrap
 
 import pytest
-from bregopt.cli.catalog import catalog_page
 
 import bregopt as bo
+from bregopt.cli.plugins import catalog_page
 from bregopt.errors import IncompatibleError, ParameterError, PluginError, UnknownNameError
 
 LOSSES = '''

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from bregopt.blocks import Blocks
 from bregopt.errors import BregoptError
+from bregopt.host import defaults
 from bregopt.host.api import iterate
 from bregopt.host.compose import compose, examples, resolve_prox
 from bregopt.parts.kernel import Kernel, KernelPolicy
@@ -28,7 +29,6 @@ MOVES = (1e-4, 0.1)
 LOCAL_MOVES = (1e-5, 1e-3)
 PHI = "phi = lambda Y: step * H.value(Y) + P.dot(Y) + psi.value(Y)"
 ITERATIONS = 25
-METHOD = "apb(step=0.9)"
 ROUNDING = 1e-12
 
 
@@ -163,17 +163,18 @@ def descends(H: Regularizer, draw: RandomPoints) -> None:
     M = np.maximum(0.0, draw.gauss((m, m + 1), max(1.0, 1.0 / H.step_limit, H.weak_convexity or 0.0)))
     Y = Blocks(U=draw.gauss((m, r)), V=draw.gauss((r, m + 1)))
     try:
-        problem = compose("relu-nmd", M, rank=r, U=H, V=V)
+        problem = compose(defaults.PROBLEM, M, rank=r, U=H, V=V)
         if not getattr(problem.prox, "exact", True):
             not_applicable("The Bregman proximal map of it is a local minimiser only.")
-        states = list(itertools.islice(iterate(problem, method=METHOD, start=Y), ITERATIONS + 1))
+        states = list(itertools.islice(iterate(problem, method=defaults.PLAIN_METHOD, start=Y), ITERATIONS + 1))
     except BregoptError as error:
         not_applicable(f"There is no run with it: {error}")
     for before, after in itertools.pairwise(states):
         rise = after.objective - before.objective
         if not rise <= ROUNDING * max(before.scale, after.scale):
             parts = f"U=part, V={'bo.Zero()' if isinstance(V, Zero) else 'part'}"
-            run = f"run = bo.iterate(bo.compose('relu-nmd', M, rank={r}, {parts}), method={METHOD!r}, start=Y)"
+            made = f"problem = bo.compose({defaults.PROBLEM!r}, M, rank={r}, {parts})"
+            run = f"run = bo.iterate(problem, method={defaults.PLAIN_METHOD!r}, start=Y)"
             show = f"print([next(run).objective for _ in range({after.iteration + 1})])"
             told = f"Φ rose from {number(before.objective)} to {number(after.objective)} at iteration {after.iteration}"
-            fail(f"{told} of {METHOD}", snippet(run, show, M=M, Y=Y))
+            fail(f"{told} of {defaults.PLAIN_METHOD}", snippet(made, run, show, M=M, Y=Y))

@@ -1,4 +1,4 @@
-"""The step that was taken, what can be foreseen of the next one, and the next one as it is planned."""
+"""A Bregman step with extrapolation: foreseen, planned and taken, and what the descent theorem assumes of it."""
 
 import math
 from collections.abc import Callable
@@ -8,12 +8,14 @@ from typing import Any, final
 from attrs import evolve, frozen
 
 from bregopt.blocks import Blocks
+from bregopt.engine.method import Assumption
 from bregopt.engine.model import BregmanModel
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
-from bregopt.parts.oracle import Evaluation
+from bregopt.parts.oracle import ROUNDING, Evaluation
 from bregopt.parts.smooth import Smad
 from bregopt.problem import ResolvedProblem
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
+from bregopt.rules.step import Trial
 
 Promise = Callable[[Kernel, Norms], Smad | None]
 """What F promises of a kernel, for every W within these norms."""
@@ -163,3 +165,60 @@ class PlannedStep:
         if cost > budget and self.smad.low is not None:
             cost = min(cost, D / step + self.smad.low.divergence(Y, Y_bar))
         return cost, budget
+
+
+@final
+@frozen(eq=False)
+class BregmanStep:
+    """A step that was taken from Y^k, as the assumptions are tested on it."""
+
+    problem: ResolvedProblem
+    Y: Blocks
+    """Y^k"""
+    plan: PlannedStep
+    rule: Extrapolation
+    trial: Trial | None
+    """the upper test, where it was made"""
+    guarded: bool
+    """whether a step that raises Φ is taken again with β = 0"""
+
+
+def _step(it: BregmanStep) -> bool:
+    seen = it.trial is not None and it.trial.holds
+    return seen or (it.plan.smad is not None and it.plan.model.step <= 1.0 / it.plan.smad.upper * (1 + ROUNDING))
+
+
+def _extrapolation(it: BregmanStep) -> bool:
+    return it.guarded or it.plan.beta_test(it.Y, it.rule)
+
+
+def _convexity(it: BregmanStep) -> bool:
+    modulus, kernel = it.problem.regularizer.weak_convexity, it.plan.model.kernel
+    spare = (1 - it.rule.delta) * kernel.strong_convexity
+    return it.guarded or not it.rule.moves or (modulus is not None and modulus * it.plan.model.step <= spare)
+
+
+def _proximal_map(it: BregmanStep) -> bool:
+    modulus, model = it.problem.regularizer.weak_convexity, it.plan.model
+    return it.problem.exact_prox and (modulus is None or modulus * model.step <= model.kernel.strong_convexity)
+
+
+ASSUMPTIONS = (
+    Assumption("step", "λ ≤ 1/L, or the upper test seen to hold", _step),
+    Assumption(
+        "extrapolation",
+        "the β test (Assumption 2, for a kernel and a step that may change), or the guard",
+        _extrapolation,
+    ),
+    Assumption(
+        "convexity",
+        "H convex, or weakly convex with modulus·λ ≤ (1 − δ)·σ; not needed where β = 0 or guarded",
+        _convexity,
+    ),
+    Assumption(
+        "proximal map",
+        "the Bregman proximal map of this kernel and H is known to be a global minimiser",
+        _proximal_map,
+    ),
+)
+"""Of the descent theorem, each with its test of a BregmanStep."""
