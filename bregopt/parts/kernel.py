@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import final
 
 import numpy as np
@@ -50,22 +50,30 @@ class Kernel(KernelPolicy):
         """The modulus σ with ψ − (σ/2)‖Y‖² convex."""
 
     @property
-    def quartic(self) -> float:
-        """a ≥ 0 such that ``ψ − (a/4)‖Y‖⁴ − ½ Σ_i q_i‖Y_i‖²`` is convex, with q_i = ``quadratic(i)``."""
-        return 0.0
+    def smoothness(self) -> float:
+        """The least known L with ``(L/2)‖Y‖² − ψ`` convex."""
+        return math.inf
 
-    @property
-    def schatten4(self) -> float:
-        """a ≥ 0 such that ``ψ − (a/4)‖UᵀU + VVᵀ‖² − ½ Σ_i q_i‖Y_i‖²`` is convex, for blocks U and V."""
-        return 0.0
+    def share(self, reference: "Kernel") -> float:
+        """The largest a known with ``ψ − a·reference`` convex; 0 where none is known.
 
-    def quadratic(self, name: str) -> float | Array:
-        """q of the block ``name`` in the statements of ``quartic`` and ``schatten4``: a number, or one an entry."""
-        return self.strong_convexity
+        An F that is 1-smad to the reference is (1/a)-smad to ψ, so F states its theorem once, for one kernel. An
+        author says what is known of kernels of the same family and leaves the rest to this method: what strong
+        convexity brings, and sums term by term.
+        """
+        own, wanted = collected(self.summands()), collected(reference.summands())
+        if len(own) == len(wanted) == 1:
+            if isinstance(reference, KernelSum):
+                weight, kernel = reference.terms[0]
+                return self.share(kernel) / weight if weight > 0 else math.inf
+            return max(float(reference == self), self.strong_convexity / reference.smoothness)
+        table = np.array([[part.share(term) for term in wanted] for part in own])
+        uses = np.maximum((table > 0).sum(axis=1, keepdims=True), 1)  # one term serves several by equal parts
+        return float((table / uses).sum(axis=0).min())
 
-    def unscaled(self) -> "tuple[Kernel, Mapping[str, float]] | None":
-        """``(φ, t)`` where ψ(Y) = φ(t_i·Y_i, …), for smooth parts that such a scaling of the blocks leaves alone."""
-        return None
+    def summands(self) -> "tuple[Kernel, ...]":
+        """ψ as a sum of simpler kernels, itself where there are none."""
+        return (self,)
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         """Coefficients ψ_0, ψ_1, … of the polynomial ``ψ(Y + βD)`` in β; ``None`` if it is none."""
@@ -110,6 +118,20 @@ class Kernel(KernelPolicy):
         return self.merged(other) or other.merged(self) or KernelSum(((1.0, self), (1.0, other)))
 
 
+def collected(summands: Iterable[Kernel]) -> list[Kernel]:
+    """The summands, those that have a form in common added up."""
+    found: list[Kernel] = []
+    for part in summands:
+        for place, other in enumerate(found):
+            both = part.merged(other) or other.merged(part)
+            if both is not None and len(both.summands()) == 1:
+                found[place] = both
+                break
+        else:
+            found.append(part)
+    return found
+
+
 @final
 @frozen(eq=False)
 class KernelSum(Kernel):
@@ -140,15 +162,19 @@ class KernelSum(Kernel):
         return sum(w * kernel.strong_convexity for w, kernel in self.terms)
 
     @property
-    def quartic(self) -> float:
-        return sum(w * kernel.quartic for w, kernel in self.terms)
+    def smoothness(self) -> float:
+        return sum(w * kernel.smoothness for w, kernel in self.terms)
 
-    @property
-    def schatten4(self) -> float:
-        return sum(w * kernel.schatten4 for w, kernel in self.terms)
+    def share(self, reference: Kernel) -> float:
+        if len(self.terms) == 1:
+            weight, kernel = self.terms[0]
+            return weight * kernel.share(reference)
+        return super().share(reference)
 
-    def quadratic(self, name: str) -> float | Array:
-        return sum(w * kernel.quadratic(name) for w, kernel in self.terms)
+    def summands(self) -> tuple[Kernel, ...]:
+        return tuple(
+            part.scaled(w) or KernelSum(((w, part),)) for w, kernel in self.terms for part in kernel.summands()
+        )
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         lines = [(w, kernel.along(Y, D)) for w, kernel in self.terms]

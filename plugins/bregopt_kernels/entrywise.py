@@ -88,6 +88,12 @@ class Entrywise(Kernel):
         return self.weight * self.flattest
 
     @final
+    def share(self, reference: Kernel) -> float:
+        if not isinstance(reference, Entrywise) or type(reference) is not type(self):
+            return super().share(reference)
+        return self.weight / reference.weight if reference.weight > 0 else math.inf
+
+    @final
     def scaled(self, weight: float) -> "Entrywise":
         return evolve(self, weight=weight * self.weight)
 

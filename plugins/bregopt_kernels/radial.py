@@ -75,11 +75,27 @@ class Radial(Kernel):
         return self.b
 
     @property
-    def quartic(self) -> float:
-        return self.a
+    def smoothness(self) -> float:
+        if self.a > 0 or self.kappa:
+            return math.inf
+        return self.b + max((float(np.max(c)) for c in self.c.values()), default=0.0)
 
-    def quadratic(self, name: str) -> Share:
-        return self.quadratic_share(name)
+    def share(self, reference: Kernel) -> float:
+        """The least ratio of the weights: at 0 only the quadratic parts count, and far out the highest power alone."""
+        if not isinstance(reference, Radial):
+            return super().share(reference)
+        pairs: list[tuple[Share, Share]] = [(self.a, reference.a), (self.b, reference.b)]
+        pairs += [(self.kappa.get(p, 0.0), k) for p, k in reference.kappa.items()]
+        names = dict.fromkeys([*self.c, *reference.c])
+        pairs += [(self.quadratic_share(name), reference.quadratic_share(name)) for name in names]
+        return min((_ratio(own, wanted) for own, wanted in pairs), default=math.inf)
+
+    def summands(self) -> tuple[Kernel, ...]:
+        """The fourth power, the quadratic part, and each further power."""
+        parts = [Radial(a=self.a)] if self.a > 0 else []
+        parts += [Radial(b=self.b, c=self.c)] if self.b > 0 or self.c else []
+        parts += [Radial(kappa={p: k}) for p, k in self.kappa.items()]
+        return tuple(parts) if len(parts) > 1 else (self,)
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         if self.kappa:
@@ -98,8 +114,10 @@ class Radial(Kernel):
     def merged(self, other: Kernel) -> "Radial | None":
         if not isinstance(other, Radial):
             return None
-        c = {name: self.c.get(name, 0.0) + other.c.get(name, 0.0) for name in {*self.c, *other.c}}
-        kappa = {p: self.kappa.get(p, 0.0) + other.kappa.get(p, 0.0) for p in {*self.kappa, *other.kappa}}
+        c = {name: self.c.get(name, 0.0) + other.c.get(name, 0.0) for name in dict.fromkeys([*self.c, *other.c])}
+        kappa = {
+            p: self.kappa.get(p, 0.0) + other.kappa.get(p, 0.0) for p in dict.fromkeys([*self.kappa, *other.kappa])
+        }
         return Radial(self.a + other.a, self.b + other.b, c, kappa)
 
     def _weighted(self, Y: Blocks, Z: Blocks) -> float:
@@ -110,6 +128,14 @@ class Radial(Kernel):
         terms += [f"{k / p:g}·‖Y‖^{p:g}" for p, k in self.kappa.items()]
         terms += [f"½⟨c·{name}, {name}⟩" for name in self.c]
         return " + ".join(terms) or "0"
+
+
+def _ratio(own: Share, wanted: Share) -> float:
+    """The least ``own/wanted``; infinite where nothing is wanted."""
+    if isinstance(own, float) and isinstance(wanted, float):
+        return own / wanted if wanted > 0 else math.inf
+    own, wanted = np.broadcast_arrays(own, wanted)
+    return float(np.divide(own, wanted, out=np.full(own.shape, math.inf), where=wanted > 0).min())
 
 
 def _power(s: float, p: float) -> float:

@@ -4,11 +4,16 @@ import math
 from collections.abc import Mapping
 from typing import final
 
+import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Blocks, BregmanProx, Kernel, Regularizer, Separable, WrappedRegularizer, make
 from bregopt.errors import IncompatibleError, ParameterError, parameter
+from bregopt_kernels.radial import Radial
 from bregopt_kernels.radial_prox import RadialProx, resolve_radial
+
+CLOSE = 1e-12
+"""Scales that differ by less are taken for equal."""
 
 
 @final
@@ -40,15 +45,30 @@ class Rescaled(Kernel):
         return self.base.strong_convexity * self._smallest**2
 
     @property
-    def quartic(self) -> float:
-        """A third is lost where ⟨Y, h⟩ and its rescaled form have different zeros."""
-        return self.base.quartic * self._smallest**4 / 3.0
+    def smoothness(self) -> float:
+        return self.base.smoothness * max(1.0, *self.t.values()) ** 2
 
-    def quadratic(self, name: str) -> float | Array:
-        return self.base.quadratic(name) * self.t.get(name, 1.0) ** 2
+    def share(self, reference: Kernel) -> float:
+        if isinstance(reference, Rescaled):
+            if reference.t == self.t:
+                return self.base.share(reference.base)
+            if all(math.isclose(self.t.get(name, 1.0), t, rel_tol=CLOSE) for name, t in reference.t.items()):
+                return self.base.share(reference.base) * (1.0 - 10.0 * CLOSE)
+        floor = self._floor()
+        return super().share(reference) if floor is None else max(floor.share(reference), super().share(reference))
 
-    def unscaled(self) -> tuple[Kernel, Mapping[str, float]]:
-        return self.base, self.t
+    def _floor(self) -> Radial | None:
+        """A radial kernel φ with ψ − φ convex: a third of the fourth power is lost, as ⟨Y, h⟩ has other zeros."""
+        if not isinstance(self.base, Radial):
+            return None
+        b = self.base.b * self._smallest**2
+        names = dict.fromkeys([*self.t, *self.base.c])
+        c = {name: np.maximum(self.base.quadratic_share(name) * self.t.get(name, 1.0) ** 2 - b, 0.0) for name in names}
+        return Radial(self.base.a * self._smallest**4 / 3.0, b, c)
+
+    def summands(self) -> tuple[Kernel, ...]:
+        parts = self.base.summands()
+        return (self,) if len(parts) == 1 else tuple(Rescaled(part, self.t) for part in parts)
 
     def along(self, Y: Blocks, D: Blocks) -> Array | None:
         return self.base.along(self.stretch(Y), self.stretch(D))

@@ -1,11 +1,12 @@
 """The Schatten-4 kernel of two factors, and its Bregman proximal map for H = 0 and for one ridge on both."""
 
+import math
 from typing import final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, BregmanProx, Kernel, Separable, Zero, validate
+from bregopt import Array, Blocks, BregmanProx, Kernel, Separable, tikhonov, validate
 from bregopt.errors import IncompatibleError
 from bregopt_kernels.radial import Radial
 from bregopt_kernels.scalar import radius
@@ -43,9 +44,14 @@ class Schatten4(Kernel):
     def strong_convexity(self) -> float:
         return self.b
 
-    @property
-    def schatten4(self) -> float:
-        return self.a
+    def share(self, reference: Kernel) -> float:
+        if not isinstance(reference, Schatten4):
+            return super().share(reference)
+        ratios = [own / wanted for own, wanted in ((self.a, reference.a), (self.b, reference.b)) if wanted > 0]
+        return min(ratios, default=math.inf)
+
+    def summands(self) -> tuple[Kernel, ...]:
+        return (Schatten4(self.a), Radial(b=self.b)) if self.a > 0 and self.b > 0 else (self,)
 
     def along(self, Y: Blocks, D: Blocks) -> Array:
         G, E, half = gram(Y, Y), gram(D, D), gram(Y, D)
@@ -74,8 +80,8 @@ def resolve_schatten4(kernel: Kernel, H: Separable) -> BregmanProx | None:
 
 
 def _ridge(H: Separable) -> float | None:
-    splits = [H[name].split() for name in ("U", "V")]
-    etas = {split[1] if split is not None and isinstance(split[0], Zero) else None for split in splits}
+    """η where both blocks have ``(η/2)‖X‖²`` with the same one."""
+    etas = {tikhonov(H[name]) for name in ("U", "V")}
     return etas.pop() if len(etas) == 1 else None
 
 

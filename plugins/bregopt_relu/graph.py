@@ -28,8 +28,8 @@ class WithSmooth(SmoothPart):
     """``F(U, V, W) = ½‖W − UV‖² + S(U)``."""
 
     S: SmoothRegularizer
-    share: Array = field(repr=False)
-    """the quadratic share on U that S needs of a kernel"""
+    bound: Kernel = field(repr=False)
+    """a quadratic kernel on U that S is 1-smad to"""
     loss: Factorization = field(factory=Factorization)
 
     def value(self, Y: Blocks, W: Any) -> float:
@@ -49,11 +49,11 @@ class WithSmooth(SmoothPart):
 
     def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
         loss = self.loss.block_lipschitz(Y, name)
-        return loss if loss is None or name != "U" else loss + float(self.share.max())
+        return loss if loss is None or name != "U" else loss + self.bound.smoothness
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        """The constants of the loss for what the kernel has on U beyond ``share``; S is convex: no more below."""
-        return constants(kernel, kernel.quadratic("U") - self.share, norms, reduced)
+        """The constants of the loss and of S from above; from below those of the loss will do, as S is convex."""
+        return constants(kernel, norms, reduced, self.bound)
 
 
 @final

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart
 from bregopt_relu.block import LazyW
-from bregopt_relu.policies import quartic
+from bregopt_relu.policies import balanced_quadratic, quartic, rescaled, unit_quadratic
 
 TILE_ENTRIES = 2**18
 
@@ -55,32 +55,37 @@ class Factorization(SmoothPart):
         return np.asarray(Y["V"] @ Y["V"].T if name == "U" else Y["U"].T @ Y["U"])
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        return constants(kernel, kernel.quadratic("U"), norms, reduced)
+        return constants(kernel, norms, reduced)
 
 
-def constants(kernel: Kernel, on_U: float | Array, norms: Norms, reduced: bool) -> Smad | None:
-    """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do.
+def constants(kernel: Kernel, norms: Norms, reduced: bool, extra: Kernel | None = None) -> Smad | None:
+    """The constants for any kernel, from ``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂.
 
-    ``on_U`` is the kernel's quadratic share on U that is there for the loss. L is at least 1, as in the paper: the step
-    1/L is then known before W is, for every kernel that follows W.
+    For the reduced function w = ‖M‖₂ will do. F knows the product UV alone, so both also hold with the blocks rescaled
+    to (tU, V/t). ``extra`` is what a further convex term of F needs from above. L is at least 1, as in the paper: the
+    step 1/L is then known before W is, for every kernel that follows W.
     """
-    stretched = kernel.unscaled()
-    if stretched is not None and math.isclose(stretched[1].get("U", 1.0) * stretched[1].get("V", 1.0), 1.0):
-        base, t = stretched  # UV stays the same
-        known = constants(base, on_U / t.get("U", 1.0) ** 2, norms, reduced)
-        return None if known is None else Smad(known.upper, known.lower)
-    spare_U, spare_V = float(np.min(on_U)), float(np.min(kernel.quadratic("V")))
-    if min(spare_U, spare_V) <= 0 or "spectral" not in norms:
+    on_U, on_V = kernel.share(unit_quadratic("U")), kernel.share(unit_quadratic("V"))
+    if min(on_U, on_V) <= 0 or "spectral" not in norms:
         return None
-    curvature = math.sqrt(spare_U * spare_V)
-    if kernel.quartic <= 0 < kernel.schatten4:  # from above only, and for the whole W only
-        return Smad(upper=max(1.0, 1.0 / kernel.schatten4, norms["spectral"] / curvature))
-    if kernel.quartic <= 0:
-        return None
-    below = norms["reduced"] if reduced else norms["spectral"]
-    above = min(below, norms["spectral"])
-    return Smad(
-        upper=max(1.0, 1.0 / kernel.quartic, above / curvature),
-        lower=max(0.5 / kernel.quartic, below / curvature),
-        low=quartic(0.5, below),
-    )
+    tau, spectral = math.sqrt(on_U / on_V), norms["spectral"]
+    below = norms["reduced"] if reduced else spectral
+    upper = _least(kernel, tau, 1.0, min(below, spectral), 1.0, extra)
+    if upper < math.inf:
+        return Smad(max(1.0, upper), _least(kernel, tau, 0.5, below, below), quartic(0.5, below))
+    reference = quartic(1.0, spectral, "schatten4")  # from above only, and for the whole W only
+    share = kernel.share(reference if extra is None else reference + extra)
+    return Smad(max(1.0, 1.0 / share)) if share > 0 else None
+
+
+def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: Kernel | None = None) -> float:
+    """The least L with ``Lψ − aψ1 − w(τ‖U‖² + ‖V‖²/τ)/2`` convex, for the best τ, and ψ1 rescaled alike or not.
+
+    Both sides are divided by ``scale`` first: with w for it no rounding comes between two equal quadratic parts.
+    """
+    forms = [quartic(a / scale, 0.0) + (w / scale) * balanced_quadratic(1.0)]
+    if tau != 1:
+        quadratic = (w / scale) * balanced_quadratic(tau)
+        forms += [(a / scale) * leading + quadratic for leading in (quartic(1.0, 0.0), rescaled(tau))]
+    share = max(kernel.share(form if extra is None else form + (1.0 / scale) * extra) for form in forms)
+    return scale / share if share > 0 else math.inf

@@ -19,6 +19,24 @@ def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
     return a * _kernel(leading) + b * _kernel("psi2")
 
 
+@cache
+def unit_quadratic(name: str) -> Kernel:
+    """``½‖Y_i‖²`` of the block with that name."""
+    kernel: Kernel = make("kernel", "block-quadratic", **{name: 1.0})
+    return kernel
+
+
+def balanced_quadratic(tau: float) -> Kernel:
+    """``½(τ‖U‖² + ‖V‖²/τ)``."""
+    return tau * unit_quadratic("U") + (1.0 / tau) * unit_quadratic("V")
+
+
+def rescaled(tau: float) -> Kernel:
+    """``ψ1(√τ·U, V/√τ)``."""
+    kernel: Kernel = make("kernel", "balanced", tau)
+    return kernel
+
+
 @final
 @frozen
 class NormPolicy(KernelPolicy):

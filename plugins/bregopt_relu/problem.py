@@ -8,6 +8,7 @@ import numpy as np
 
 from bregopt import (
     Blocks,
+    Kernel,
     KernelByMode,
     KernelPolicy,
     Problem,
@@ -112,7 +113,8 @@ def _with_graph(
     if Trait.SEPARABLE not in H.traits:
         share = np.full((1, 1), share.max())
     U = share if share.size > 1 else float(share.max())
-    return WithSmooth(S, share), SharedPolicy(policy, make("kernel", "block-quadratic", U=U))
+    bound: Kernel = make("kernel", "block-quadratic", U=U)
+    return WithSmooth(S, bound), SharedPolicy(policy, bound)
 
 
 def _metrics(M: Matrix) -> Mapping[str, Any]:

@@ -37,9 +37,10 @@ class Quartic(bo.Kernel):
     def strong_convexity(self):
         return self.b
 
-    @property
-    def quartic(self):
-        return self.a
+    def share(self, reference):
+        if isinstance(reference, Quartic):
+            return min(self.a / reference.a, self.b / reference.b)
+        return super().share(reference)
 
     def along(self, Y, D):
         n, p, q = square(Y), Y.dot(D), square(D)
@@ -96,25 +97,20 @@ def entropies(edge):
 
 
 @frozen
-class Stretched(Quartic):
-    """φ(2U, V) of the quartic kernel φ."""
+class Flat(bo.Kernel):
+    """``½ Σ c_i y_i²`` with weights from 1 to 3, and a claim of its Lipschitz constant."""
 
-    t: float = 2.0
+    smoothness: float = 3.0
+    strong_convexity = 1.0
 
     def value(self, Y):
-        return Quartic().value(self.inner(Y))
+        return self.gradient(Y).dot(Y) / 2
 
     def gradient(self, Y):
-        return self.inner(Quartic().gradient(self.inner(Y)))
+        return Y.like(np.linspace(1, 3, Y.flat.size) * Y.flat)
 
     def divergence(self, Y, Z):
-        return Quartic().divergence(self.inner(Y), self.inner(Z))
-
-    def inner(self, Y):
-        return Y.map(lambda name, X: 2.0 * X if name == "U" else X)
-
-    def unscaled(self):
-        return Quartic(), {"U": self.t}
+        return self.value(Y - Z)
 
 
 def schatten(claim):
@@ -122,24 +118,34 @@ def schatten(claim):
     class Schatten(bo.Kernel):
         """``¼‖UᵀU + VVᵀ‖² + ½‖Y‖²``, right with the claim 1."""
 
-        strong_convexity = 1.0
-        schatten4 = claim
+        weight: float = 1.0
+
+        @property
+        def strong_convexity(self):
+            return self.weight
+
+        def share(self, reference):
+            same = isinstance(reference, Schatten)
+            return claim * self.weight / reference.weight if same else super().share(reference)
+
+        def scaled(self, weight):
+            return evolve(self, weight=weight * self.weight)
 
         def gram(self, Y, Z):
             return Y.U.T @ Z.U + Y.V @ Z.V.T
 
         def value(self, Y):
-            return float(np.sum(self.gram(Y, Y) ** 2)) / 4 + square(Y) / 2
+            return self.weight * (float(np.sum(self.gram(Y, Y) ** 2)) / 4 + square(Y) / 2)
 
         def gradient(self, Y):
-            G = self.gram(Y, Y) + np.eye(len(Y.V))
+            G = self.weight * (self.gram(Y, Y) + np.eye(len(Y.V)))
             return Y.map(lambda name, X: X @ G if name == "U" else G @ X)
 
         def divergence(self, Y, Z):
             e = Y - Z
             rise = self.gram(Z, e) + self.gram(e, Y)
             bend = float(np.sum(self.gram(Z, Z) * self.gram(e, e)))
-            return float(np.sum(rise**2)) / 4 + bend / 2 + square(e) / 2
+            return self.weight * (float(np.sum(rise**2)) / 4 + bend / 2 + square(e) / 2)
 
     return Schatten()
 
@@ -166,6 +172,16 @@ def bent(self, Y, D):
     return Quartic.along(self, Y, D) * [1, 1, 1, 1.001, 1]
 
 
+def quadratic_share(self, reference):
+    """2.1 of every quadratic kernel, of which there are 2."""
+    return 2.1 / reference.smoothness if reference.smoothness < math.inf else Quartic.share(self, reference)
+
+
+def quartic_share(self, reference):
+    """As if the quadratic part counted far from zero, where only the fourth power does."""
+    return self.a + self.b if repr(reference) == "1·ψ1" else Quartic.share(self, reference)
+
+
 RIGHT = Quartic()
 KERNELS = {
     "gradient sign": ("gradient/taylor-slope", RIGHT, mutant(gradient=lambda s, Y: -Quartic.gradient(s, Y))),
@@ -177,11 +193,14 @@ KERNELS = {
     "cancellation": ("divergence/stable", RIGHT, mutant(divergence=difference)),
     "cancellation, made positive": ("divergence/stable", RIGHT, mutant(divergence=lambda *a: abs(difference(*a)))),
     "strong convexity": ("strong-convexity/holds", RIGHT, mutant(strong_convexity=2.02)),
-    "quartic": ("quartic/holds", RIGHT, mutant(quartic=3.03)),
-    "quadratic": ("quartic/holds", RIGHT, mutant(quadratic=lambda s, name: 2.1 if name == "V" else 2.0)),
-    "schatten4": ("schatten4/holds", schatten(1.0), schatten(1.02)),
+    "smoothness": ("smoothness/holds", Flat(), Flat(2.9)),
+    "smoothness of a quartic": ("smoothness/holds", Flat(), mutant(smoothness=1e3)),
+    "share of itself": ("share/holds", RIGHT, mutant(share=lambda s, other: 1.01 * Quartic.share(s, other))),
+    "share of the quadratic": ("share/holds", RIGHT, mutant(share=quadratic_share)),
+    "share of a fourth power": ("share/holds", RIGHT, mutant(share=quartic_share)),
+    "negative share": ("share/holds", RIGHT, mutant(share=lambda s, other: -1.0)),
+    "share of a Schatten-4 norm": ("share/holds", schatten(1.0), schatten(1.02)),
     "along": ("along/polynomial", RIGHT, mutant(along=bent)),
-    "unscaled": ("unscaled/same", Stretched(), Stretched(t=2.01)),
     "ends too early": ("domain/contains-and-longest", entropies(1.0), entropies(0.9)),
     "ends too late": ("domain/contains-and-longest", entropies(1.0), entropies(1.1)),
     "no domain": ("domain/contains-and-longest", RIGHT, mutant(contains=lambda s, Y: False)),

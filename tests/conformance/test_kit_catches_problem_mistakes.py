@@ -173,7 +173,7 @@ def planted(share):
     problem = evolve(RIGHT[0], kernel=Shrunk(share), prox=None)
 
     def smad(kernel, norms, reduced):
-        own = kernel.quadratic("U") == share * norms["spectral"]
+        own = kernel.strong_convexity == share * norms["spectral"]
         return bo.Smad(1.0) if own and not reduced else None
 
     return smooth(problem, smad=smad)

@@ -59,10 +59,12 @@ def test_the_fused_look_with_a_graph_equals_the_plain_one():
 def test_only_U_pays_for_the_graph_and_each_row_for_itself():
     kernel = problem(kernel="paper").kernel.sample()
     plain = bo.compose("relu-nmd", matrix(), rank=3, kernel="paper").kernel.sample()
-    np.testing.assert_allclose(kernel.quadratic("U") - plain.quadratic("U"), 4.0 * np.diag(ring(18))[:, None])
-    assert kernel.quadratic("V") == plain.quadratic("V")
+    np.testing.assert_allclose(
+        kernel.quadratic_share("U") - plain.quadratic_share("U"), 4.0 * np.diag(ring(18))[:, None]
+    )
+    assert kernel.quadratic_share("V") == plain.quadratic_share("V")
     whole = problem(kernel="paper", U="l21(0.1)").kernel.sample()
-    assert whole.quadratic("U") - plain.quadratic("U") == pytest.approx(4.0 * np.diag(ring(18)).max())
+    assert whole.quadratic_share("U") - plain.quadratic_share("U") == pytest.approx(4.0 * np.diag(ring(18)).max())
 
 
 def test_a_kernel_without_a_share_for_the_graph_has_no_guarantee():

@@ -41,7 +41,7 @@ class HalfSquares(bo.SmoothPart):
         return 0.5 * float(np.sum(R**2)), bo.Blocks(U=R @ Y.V.T, V=Y.U.T @ R)
 
     def smad(self, kernel, norms, reduced):
-        bound = max(1 / kernel.quartic, norms["frobenius"] / kernel.quadratic("U"))
+        bound = 1 / kernel.share(bo.make("kernel", "psi1") + norms["frobenius"] * bo.make("kernel", "psi2"))
         return bo.Smad(upper=bound, lower=bound)
 
 
@@ -104,7 +104,8 @@ class Quartic(bo.SmoothPart):
 
     def smad(self, kernel, norms, reduced):
         # d²F = d²ψ1 + (1 − 4)‖h‖², and −4‖h‖² is all that the reduced function can add below
-        return bo.Smad(upper=1 / kernel.quartic, lower=4 / kernel.quadratic("y"))
+        psi1, psi2 = bo.make("kernel", "psi1"), bo.make("kernel", "psi2")
+        return bo.Smad(upper=1 / kernel.share(psi1), lower=4 / kernel.share(psi2))
 
 
 @frozen

@@ -106,10 +106,11 @@ def test_a_negative_weight_of_a_kernel_is_refused():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_declared_convexity_holds(name):
     kernel = kernels()[name]
-    psi1 = bo.make("kernel", "psi1")
+    references = [bo.make("kernel", spec) for spec in ("psi1", "psi2", "power(3)", "block-quadratic(U=2, V=0.5)")]
+    references += [references[0] + 0.3 * references[1], references[0] + references[3]]
     for seed in range(30):
         Y, Z = random_blocks(seed), random_blocks(seed + 100, 10.0 ** (seed % 5 - 2))
-        quadratic = sum(np.sum(kernel.quadratic(n) * (Y[n] - Z[n]) ** 2) / 2 for n in Y.names)
-        floor = kernel.quartic * psi1.divergence(Y, Z) + quadratic
-        assert kernel.divergence(Y, Z) >= floor * (1 - 1e-12)
+        for reference in references:
+            floor = kernel.share(reference) * reference.divergence(Y, Z)
+            assert kernel.divergence(Y, Z) >= floor * (1 - 1e-12)
         assert kernel.divergence(Y, Z) >= kernel.strong_convexity / 2 * (Y - Z).norm() ** 2 * (1 - 1e-12)

@@ -47,15 +47,11 @@ class Misfit(bo.SmoothPart):
 
         w is ‖W‖₂ for F(·, W), and ‖M‖₂ over the known entries for the reduced function min_W F + G.
         """
-        share = math.sqrt(kernel.quadratic("U") * kernel.quadratic("V"))
-        if kernel.quartic <= 0 or share <= 0:
-            return None
         w = norms["known" if reduced else "spectral"]
-        return bo.Smad(
-            upper=max(1.0 / kernel.quartic, w / share),
-            lower=max(0.5 / kernel.quartic, w / share),
-            low=quartic(0.5, w),
-        )
+        above, below = kernel.share(quartic(1.0, w)), kernel.share(quartic(0.5, w))
+        if above <= 0:
+            return None
+        return bo.Smad(upper=1.0 / above, lower=1.0 / below, low=quartic(0.5, w))
 
 
 @final

@@ -59,7 +59,7 @@ class BregmanMap:
     def case(self, turn: int, draw: RandomPoints) -> tuple[Blocks, float]:
         """Ȳ, and a step that keeps every Euclidean step within the range of H, where the kernel says how."""
         scale, step = CASES[(turn + turn // len(CASES)) % len(CASES)]
-        q = min(float(np.min(self.domain.kernel.quadratic(name))) for name in self.domain.layout.names)
+        q = self.domain.kernel.strong_convexity
         return self.domain.point(draw, scale), min(step, 0.9 * q * self.step_limit) if q > 0 else step
 
     def rivals(self, Y_bar: Blocks, Y: Blocks, draw: RandomPoints) -> Iterator[Rival]:

@@ -7,7 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
-from bregopt.blocks import Array, Blocks
+from bregopt.blocks import Blocks
+from bregopt.errors import BregoptError
+from bregopt.host.compose import examples
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.testing.outcomes import CheckFailedError, NotApplicableError, fail, not_applicable, number, snippet
 from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, starts
@@ -19,7 +21,8 @@ SCALES, WIDE_SCALES = (0.1, 1.0, 10.0), (1e-2, 1.0, 1e2)
 """The sizes of the points that are tried."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 ENOUGH = 1.0 + 1e-7
-QUADRATIC = "sum(np.sum(part.quadratic(i) * (Y[i] - Z[i]) ** 2) for i in Y.names) / 2"
+SPARSE = 4
+"""Of the starts of a search every so manieth is taken where there are many references."""
 NORMS = (0.1, 1.0, 7.0, 100.0)
 """The sizes of a norm of W, from the smallest to the largest."""
 
@@ -89,77 +92,79 @@ def strong_convexity(kernel: Kernel, draw: RandomPoints) -> None:
         fail(told, snippet("print(part.strong_convexity)"))
     if sigma == 0:
         not_applicable("It claims no strong convexity.")
-    bound = BregmanDistance(lambda Y: Y * sigma, lambda Y, Z: (0.5 * sigma * (Y - Z).dot(Y - Z), 0.0))
+    bound = _multiple_of_square(sigma)
     code = "bound = part.strong_convexity * (Y - Z).dot(Y - Z) / 2"
     _bounded_below(kernel, bound, code, f"(σ/2)‖Y − Z‖² with σ = {sigma:g}", draw)
 
 
-def quartic(kernel: Kernel, draw: RandomPoints) -> None:
-    """``ψ − (a/4)‖Y‖⁴ − ½ Σ q_i‖Y_i‖²`` is convex."""
-    if not kernel.quartic > 0:
-        not_applicable("It claims no quartic part.")
-
-    def gradient(Y: Blocks) -> Blocks:
-        return Y * Y.dot(Y)
-
-    def divergence(Y: Blocks, Z: Blocks) -> float:
-        e = Y - Z
-        return 0.25 * (2 * Z.dot(e) + e.dot(e)) ** 2 + 0.5 * Z.dot(Z) * e.dot(e)
-
-    quarter = "((2 * Z.dot(e) + e.dot(e)) ** 2 / 4 + Z.dot(Z) * e.dot(e) / 2)"
-    code = f"e = Y - Z\nbound = part.quartic * {quarter} + {QUADRATIC}"
-    told = f"what quartic = {kernel.quartic:g} and quadratic say"
-    _bounded_below(kernel, _with_quadratic(kernel, kernel.quartic, gradient, divergence), code, told, draw)
+def _multiple_of_square(a: float) -> BregmanDistance:
+    """That of ``(a/2)‖Y‖²``."""
+    return BregmanDistance(lambda Y: Y * a, lambda Y, Z: (0.5 * a * (Y - Z).dot(Y - Z), 0.0))
 
 
-def schatten4(kernel: Kernel, draw: RandomPoints) -> None:
-    """``ψ − (a/4)‖UᵀU + VVᵀ‖² − ½ Σ q_i‖Y_i‖²`` is convex."""
-    if not kernel.schatten4 > 0:
-        not_applicable("It claims no Schatten-4 part.")
-
-    def gram(Y: Blocks, Z: Blocks) -> Array:
-        product: Array = Y["U"].T @ Z["U"] + Y["V"] @ Z["V"].T
-        return product
-
-    def gradient(Y: Blocks) -> Blocks:
-        G = gram(Y, Y)
-        return Y.map(lambda name, X: X @ G if name == "U" else G @ X)
-
-    def divergence(Y: Blocks, Z: Blocks) -> float:
-        e = Y - Z
-        rise = gram(Z, e) + gram(e, Y)
-        return 0.25 * float(np.square(rise).sum()) + 0.5 * float(np.vdot(gram(Z, Z), gram(e, e)))
-
-    quarter = "(np.sum((gram(Z, e) + gram(e, Y)) ** 2) / 4 + np.sum(gram(Z, Z) * gram(e, e)) / 2)"
-    head = "e, gram = Y - Z, lambda Y, Z: Y.U.T @ Z.U + Y.V @ Z.V.T"
-    code = f"{head}\nbound = part.schatten4 * {quarter} + {QUADRATIC}"
-    told = f"what schatten4 = {kernel.schatten4:g} and quadratic say"
-    _bounded_below(kernel, _with_quadratic(kernel, kernel.schatten4, gradient, divergence), code, told, draw)
+def smoothness(kernel: Kernel, draw: RandomPoints) -> None:
+    """``D(Y, Z) ≤ (L/2)‖Y − Z‖²``."""
+    L = kernel.smoothness
+    if math.inf == L:
+        not_applicable("It claims no Lipschitz constant of its gradient.")
+    above = _multiple_of_square(L)
+    ratio = DistanceRatio(BregmanDistance.of_kernel(kernel), lambda Z: above, kernel.contains)
+    largest = ratio.largest(_starts(KernelDomain.of(kernel, draw), draw), ENOUGH)
+    if largest is not None and largest.ratio > ENOUGH:
+        D, bound = kernel.divergence(largest.Y, largest.Z), above.divergence(largest.Y, largest.Z)[0]
+        show = "print(part.divergence(Y, Z), part.smoothness * (Y - Z).dot(Y - Z) / 2)"
+        told = f"D(Y, Z) = {number(D)} > {number(bound)} = (L/2)‖Y − Z‖² with L = {L:g}"
+        fail(told, snippet(show, Y=largest.Y, Z=largest.Z))
 
 
-def _with_quadratic(
-    kernel: Kernel,
-    a: float,
-    gradient: Callable[[Blocks], Blocks],
-    divergence: Callable[[Blocks, Blocks], float],
-) -> BregmanDistance:
-    """``a`` times the function plus ``½ Σ q_i‖Y_i‖²``."""
+def share(kernel: Kernel, draw: RandomPoints) -> None:
+    """``ψ − a·reference`` is convex for the a that it claims of itself and of the kernels that plugins give."""
+    point, claims = KernelDomain.of(kernel, draw).point(draw), 0
+    for code, reference in _references(kernel):
+        a = kernel.share(reference)
+        if not a >= 0:
+            fail(f"share must be a number >= 0. Got {a!r} instead.", snippet(code, "print(part.share(reference))"))
+        if 0 < a < math.inf and _takes(reference, point):
+            claims += 1
+            lines = f"{code}\nbound = part.share(reference) * reference.divergence(Y, Z)"
+            told = f"what share({reference!r}) = {a:g} says"
+            _bounded_below(kernel, _multiple(a, reference), lines, told, draw, reference)
+    if not claims:
+        not_applicable("It claims no share of any kernel at hand.")
 
-    def shares(Y: Blocks) -> Blocks:
-        return Y.map(lambda name, X: kernel.quadratic(name) * X)
 
-    return BregmanDistance(
-        lambda Y: (gradient(Y) * a) + shares(Y),
-        lambda Y, Z: (a * divergence(Y, Z) + 0.5 * shares(Y - Z).dot(Y - Z), 0.0),
-    )
+def _multiple(a: float, kernel: Kernel) -> BregmanDistance:
+    return BregmanDistance(lambda Y: kernel.gradient(Y) * a, lambda Y, Z: (a * kernel.divergence(Y, Z), 0.0))
 
 
-def _bounded_below(kernel: Kernel, bound: BregmanDistance, code: str, told: str, draw: RandomPoints) -> None:
-    """Fails with a pair whose divergence is smaller than the bound."""
+def _references(kernel: Kernel) -> Iterator[tuple[str, Kernel]]:
+    """Kernels to be compared with, each with the code that makes it."""
+    yield "reference = 0.7 * part", 0.7 * kernel
+    for label, other in examples("kernel"):
+        if isinstance(other, Kernel):
+            code = f"from bregopt.host.compose import examples\nother = dict(examples('kernel'))[{label!r}]"
+            yield f"{code}\nreference = other", other
+            yield f"{code}\nreference = 0.5 * part + other", 0.5 * kernel + other
+
+
+def _takes(kernel: Kernel, Y: Blocks) -> bool:
+    """Whether a kernel has a value at Y: some are made for blocks of certain names."""
+    try:
+        return kernel.contains(Y) and math.isfinite(kernel.divergence(Y, Y * 0.9))
+    except (BregoptError, ValueError, KeyError, AttributeError):
+        return False
+
+
+def _bounded_below(
+    kernel: Kernel, bound: BregmanDistance, code: str, told: str, draw: RandomPoints, reference: Kernel | None = None
+) -> None:
+    """Fails with a pair whose divergence is smaller than the bound, which a reference may have a domain for."""
     domain = KernelDomain.of(kernel, draw)
     below = BregmanDistance.of_kernel(kernel)
-    ratio = DistanceRatio(bound, lambda Z: below, kernel.contains)
-    largest = ratio.largest(_starts(domain, draw), ENOUGH)
+    inside = kernel.contains if reference is None else lambda Y: kernel.contains(Y) and reference.contains(Y)
+    ratio = DistanceRatio(bound, lambda Z: below, inside)
+    begins = _starts(domain, draw) if reference is None else itertools.islice(_starts(domain, draw), 0, None, SPARSE)
+    largest = ratio.largest(begins, ENOUGH)
     if largest is not None and largest.ratio > ENOUGH:
         found = (kernel.divergence(largest.Y, largest.Z), bound.divergence(largest.Y, largest.Z)[0])
         show = "print(part.divergence(Y, Z), bound)"
@@ -213,21 +218,6 @@ def arithmetic(kernel: Kernel, draw: RandomPoints) -> None:
                 fail(f"{code} is not twice the kernel", snippet(show, Y=Y, Z=Z))
             if not twice.contains(Y):
                 fail(f"{code} has another domain", snippet(f"print(part.contains(Y), ({code}).contains(Y))", Y=Y))
-
-
-def unscaled(kernel: Kernel, draw: RandomPoints) -> None:
-    """``ψ(Y) = φ(t_i·Y_i, …)``."""
-    form = kernel.unscaled()
-    if form is None:
-        not_applicable("It is no kernel of rescaled blocks.")
-    phi, t = form
-    domain = KernelDomain.of(kernel, draw)
-    for scale in SCALES:
-        Y = domain.point(draw, scale)
-        value, other = kernel.value(Y), phi.value(Y.map(lambda name, X: t.get(name, 1.0) * X))
-        if not abs(value - other) <= 1e-10 * abs(value):
-            show = "phi, t = part.unscaled()\nprint(part.value(Y), phi.value(Y.map(lambda i, X: t.get(i, 1.0) * X)))"
-            fail(f"ψ(Y) = {number(value)}, but φ of the rescaled blocks is {number(other)}", snippet(show, Y=Y))
 
 
 def no_write(kernel: Kernel, draw: RandomPoints) -> None:
