@@ -1,7 +1,7 @@
 """When a run ends, and why."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import final
 
@@ -84,38 +84,44 @@ def _rule(other: object) -> StopRule:
     return other
 
 
-@final
 @frozen
-class Either(StopRule):
-    """Stops as soon as one of its rules does."""
+class Combined(StopRule):
+    """Several rules as one."""
 
     rules: tuple[StopRule, ...]
+
+    @final
+    def verdicts(self, progress: Progress) -> Iterator[Verdict | None]:
+        """What each rule says, as far as it is asked."""
+        return (rule.judge(progress) for rule in self.rules)
+
+
+@final
+@frozen
+class Either(Combined):
+    """Stops as soon as one of its rules does."""
 
     @property
     def certain(self) -> bool:
         return any(rule.certain for rule in self.rules)
 
     def judge(self, progress: Progress) -> Verdict | None:
-        verdicts = (rule.judge(progress) for rule in self.rules)
-        return next((verdict for verdict in verdicts if verdict is not None), None)
+        return next((verdict for verdict in self.verdicts(progress) if verdict is not None), None)
 
 
 @final
 @frozen
-class Both(StopRule):
+class Both(Combined):
     """Stops once all its rules do at the same iteration; the status is the last rule's."""
-
-    rules: tuple[StopRule, ...]
 
     @property
     def certain(self) -> bool:
         return all(rule.certain for rule in self.rules)
 
     def judge(self, progress: Progress) -> Verdict | None:
-        verdicts = []
-        for rule in self.rules:
-            verdict = rule.judge(progress)
+        found: list[Verdict] = []
+        for verdict in self.verdicts(progress):
             if verdict is None:
                 return None
-            verdicts.append(verdict)
-        return Verdict(verdicts[-1].status, " ".join(verdict.reason for verdict in verdicts))
+            found.append(verdict)
+        return Verdict(found[-1].status, " ".join(verdict.reason for verdict in found))
