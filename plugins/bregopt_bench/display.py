@@ -139,6 +139,15 @@ plot_option = click.option(
 )
 
 
+def timing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What every measurement of speed takes: how often, and how to report."""
+    repeats = click.option(
+        "--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts."
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    return repeats(as_json(plot_option(command)))
+
+
 def figure(width: float, height: float, title: str, facts: dict[str, Any]) -> Any:
     """A figure of so many inches with a heading, and the machine in small print."""
     from matplotlib.figure import Figure

@@ -69,6 +69,19 @@ def size_type(density: bool | None = None) -> Callable[[Any], Size]:
     return size
 
 
+def size_flag(name: str, default: Size, text: str) -> Callable[..., Any]:
+    """An option that measures something more, at the size that follows it or at a default one."""
+    dense = default.density is None
+    return click.option(
+        name,
+        metavar="[MxN:r]" if dense else "[MxN:r:density]",
+        type=size_type(density=not dense),
+        is_flag=False,
+        flag_value=default,
+        help=f"{text}  [size: {default.spec}]",
+    )
+
+
 @final
 @frozen(eq=False)
 class TimedMatrix:

@@ -10,15 +10,15 @@ import click
 from bregopt_bench.display import (
     megabytes,
     milliseconds,
-    plot_option,
     print_machine,
     print_table,
     ratio,
     shape_columns,
     status_line,
+    timing_options,
 )
 from bregopt_bench.measuring import machine
-from bregopt_bench.speed.matrices import DTYPES, Size, TimedMatrix, drawn, in_file, size_type
+from bregopt_bench.speed.matrices import DTYPES, Size, TimedMatrix, drawn, in_file, size_flag, size_type
 from bregopt_bench.speed.pass_rows import RESIDUAL_SIZE, Row, measure, residual_row
 from bregopt_bench.speed.plots import plot_pass
 from bregopt_bench.speed.stored import STORED_SIZE, stored_row
@@ -57,25 +57,9 @@ STORED_NOTE = (
 @click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="The matrix in a file, as for 'solve'.")
 @click.option("-r", "--rank", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="With --file.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Of M and of the products.  [default: one after the other]")
-@click.option(
-    "--residual",
-    metavar="[MxN:r:density]",
-    type=size_type(density=True),
-    is_flag=False,
-    flag_value=RESIDUAL_SIZE,
-    help=f"Residuals with few non-zeros against dense ones.  [size: {RESIDUAL_SIZE.spec}]",
-)
-@click.option(
-    "--stored",
-    metavar="[MxN:r]",
-    type=size_type(density=False),
-    is_flag=False,
-    flag_value=STORED_SIZE,
-    help=f"A float32 matrix on disk, in a temporary folder.  [size: {STORED_SIZE.spec}]",
-)
-@click.option("--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@plot_option
+@size_flag("--residual", RESIDUAL_SIZE, "Residuals with few non-zeros against dense ones.")
+@size_flag("--stored", STORED_SIZE, "A float32 matrix on disk, in a temporary folder.")
+@timing_options
 def pass_(
     sizes: Sequence[Size],
     file: Path | None,

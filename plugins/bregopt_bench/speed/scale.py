@@ -12,12 +12,12 @@ import click
 from bregopt_bench.display import (
     Show,
     milliseconds,
-    plot_option,
     print_machine,
     print_table,
     ratio,
     shape_columns,
     status_line,
+    timing_options,
 )
 from bregopt_bench.measuring import best_seconds, cores, machine
 from bregopt_bench.speed.matrices import (
@@ -28,7 +28,7 @@ from bregopt_bench.speed.matrices import (
     drawn,
     first_evaluation,
     paper_problem,
-    size_type,
+    size_flag,
 )
 from bregopt_bench.speed.plots import plot_scale
 
@@ -59,17 +59,8 @@ SPEEDUP_NOTES = {
 @click.option("--steps", metavar="N", type=click.IntRange(2), default=5, show_default=True, help="How many of them.")
 @click.option("-r", "--rank", metavar="N", type=click.IntRange(1), default=20, show_default=True, help="Of U and V.")
 @click.option("--dtype", type=click.Choice(DTYPES), default="float64", show_default=True, help="Of M and the products.")
-@click.option(
-    "--workers",
-    metavar="[MxN:r]",
-    type=size_type(density=False),
-    is_flag=False,
-    flag_value=WORKERS_SIZE,
-    help=f"Also on one and two workers of a local dask cluster.  [size: {WORKERS_SIZE.spec}]",
-)
-@click.option("--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@plot_option
+@size_flag("--workers", WORKERS_SIZE, "Also on one and two workers of a local dask cluster.")
+@timing_options
 def scale(
     entries: tuple[float, float],
     steps: int,
