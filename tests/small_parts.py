@@ -13,6 +13,40 @@ def relu_matrix(seed=0, shape=(20, 15)):
     return np.maximum(0, np.random.default_rng(seed).standard_normal(shape))
 
 
+L1_WEIGHTS = (0.1, 0.3)
+
+
+def l1_problem(M, kernel="auto", scale=1.0, *, rank):
+    """ReLU-NMD with an l1 norm on both factors.
+
+    At the scale c of M, U and V are √c as large, and the weights that leave them so c^1.5.
+    """
+    on_U, on_V = (f"l1({weight * scale**1.5})" for weight in L1_WEIGHTS)
+    return bo.compose("relu-nmd", M * scale, rank=rank, U=on_U, V=on_V, kernel=kernel)
+
+
+def drawn_matrix(draw, rng):
+    """A random M of at most 12×12 (low-rank, sparse or dense), and a rank for it."""
+    from hypothesis import strategies as st
+
+    m, n = draw(st.integers(2, 12)), draw(st.integers(2, 12))
+    r = draw(st.integers(1, min(m, n)))
+    kind = draw(st.sampled_from(["low-rank", "sparse", "dense"]))
+    if kind == "low-rank":
+        M = np.maximum(0, rng.standard_normal((m, r)) @ rng.standard_normal((r, n)))
+    else:
+        M = rng.random((m, n)) * (rng.random((m, n)) < (0.3 if kind == "sparse" else 1.0))
+    M[0, 0] = 1.0
+    return M, r
+
+
+def stored(M, folder):
+    """M on disk, as a memory map."""
+    path = folder / "M.npy"
+    np.save(path, M)
+    return np.load(path, mmap_mode="r")
+
+
 @frozen
 class Huber(bo.Regularizer):
     """``H(X) = Σ huber(x_ij)``: convex and separable, not homogeneous."""

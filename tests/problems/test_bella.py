@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from bregopt_methods.acceleration.lbfgs import LBFGS
 from bregopt_methods.bregman.bella import Envelope
 from dense_bregman import lbfgs_matrix
+from small_parts import NoBlock, Poisson
 
 import bregopt as bo
 from bregopt.matrices import mycielskian
@@ -343,39 +344,10 @@ def test_a_problem_that_is_no_factorisation_and_knows_no_constant_reaches_its_mi
     assert result.objective <= (0.25 * (4 * c**2 - 4) ** 2 + 2 * (c - w) ** 2 + w).min() + 1e-10
 
 
-@frozen(eq=False)
-class Poisson(bo.SmoothPart):
-    """``F(y) = Σ (Ay)_i − b_i log (Ay)_i``: no Lipschitz gradient, and ‖b‖₁ for Burg's kernel."""
-
-    A: np.ndarray
-    b: np.ndarray
-
-    def value(self, Y, W):
-        z = self.A @ Y.y
-        return float(np.sum(z - self.b * np.log(z))) if (z > 0).all() else math.inf
-
-    def value_and_gradient(self, Y, W):
-        return self.value(Y, W), bo.Blocks(y=self.A.T @ (1.0 - self.b / (self.A @ Y.y)))
-
-    def smad(self, kernel, norms, reduced):
-        return bo.Smad(upper=float(self.b.sum()))
-
-
-@frozen
-class Nothing(bo.ClosedFormBlock):
-    """No second block."""
-
-    def argmin(self, smooth, Y):
-        return None
-
-    def value(self, W):
-        return 0.0
-
-
 def test_trials_stay_in_the_domain_of_burgs_kernel():
     rng = np.random.default_rng(0)
     A, truth = rng.random((30, 8)), rng.random(8) * np.array([1, 1, 1, 1, 1e-3, 1e-3, 1, 1])
-    problem = bo.Problem(smooth=Poisson(A, A @ truth), block=Nothing(), kernel=bo.make("kernel", "burg"))
+    problem = bo.Problem(smooth=Poisson(A, A @ truth, lower=None), block=NoBlock(), kernel=bo.make("kernel", "burg"))
     errors = {}
     for memory in (0, 10):
         run = bo.iterate(problem, method=f"bella(memory={memory})", start=bo.Blocks(y=np.ones(8)))

@@ -1,29 +1,21 @@
 """CoCaIn BPG against a dense reference, its Lyapunov function, and BPG as its special case."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse
 from dense_bregman import Dense
 from scipy.optimize import brentq
+from small_parts import L1_WEIGHTS, l1_problem
 from test_other_problems import completion, quartic_problem
 
 import bregopt as bo
 from bregopt.errors import ParameterError
 
-RANK, ETA = 4, (0.1, 0.3)
+RANK, ETA = 4, L1_WEIGHTS
+compose = partial(l1_problem, rank=RANK)
 DELTA, EPSILON, CAP = 0.999, 0.001, 0.99
-
-
-@pytest.fixture(scope="module")
-def M():
-    rng = np.random.default_rng(7)
-    return np.maximum(0, rng.standard_normal((31, 3)) @ rng.standard_normal((3, 23)) - 0.3)
-
-
-def compose(M, kernel="auto", scale=1.0):
-    """At the scale c of M, U and V are √c as large, and the weights that leave them so c^1.5."""
-    eta = [e * scale**1.5 for e in ETA]
-    return bo.compose("relu-nmd", M * scale, rank=RANK, U=f"l1({eta[0]})", V=f"l1({eta[1]})", kernel=kernel)
 
 
 def reference(dense, x, iterations, restart, first=0.01):

@@ -15,6 +15,7 @@ import bregopt as bo
 from bregopt.errors import IncompatibleError, ParameterError
 
 RANK = 4
+SHAPE = (17, 13)
 FORMATS = {"dense": np.asarray, "csr": scipy.sparse.csr_array}
 
 
@@ -96,20 +97,6 @@ def reference(M, U, V, h, step, sweeps, iterations, weights=None):
             bound += sum(h(x) for x in [*U.flat, *V.flat])
         bounds.append(bound)
     return U, V, bounds
-
-
-@pytest.fixture(scope="module")
-def M():
-    rng = np.random.default_rng(7)
-    return np.maximum(0, rng.standard_normal((17, 3)) @ rng.standard_normal((3, 13)) - 0.3)
-
-
-@pytest.fixture(scope="module")
-def start(M):
-    rng = np.random.default_rng(8)
-    U, V = rng.standard_normal((17, RANK)), rng.standard_normal((RANK, 13))
-    size = np.sqrt(np.linalg.norm(M))
-    return bo.Blocks(U=U * size / np.linalg.norm(U), V=V * size / np.linalg.norm(V))
 
 
 def value(problem, M, Y):

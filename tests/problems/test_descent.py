@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_parts import drawn_matrix
 
 import bregopt as bo
 
@@ -15,14 +16,8 @@ ANY = [*CONVEX, "l0-ball(5)", "l0-ball(2, per=row)"]
 def problems(draw, regularizers):
     """A random M (dense, sparse or low-rank, at any scale), a rank, H, and a start."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    m, n = draw(st.integers(2, 12)), draw(st.integers(2, 12))
-    r = draw(st.integers(1, min(m, n)))
-    kind = draw(st.sampled_from(["low-rank", "sparse", "dense"]))
-    if kind == "low-rank":
-        M = np.maximum(0, rng.standard_normal((m, r)) @ rng.standard_normal((r, n)))
-    else:
-        M = rng.random((m, n)) * (rng.random((m, n)) < (0.3 if kind == "sparse" else 1.0))
-    M[0, 0] = 1.0
+    M, r = drawn_matrix(draw, rng)
+    m, n = M.shape
     M *= 10.0 ** draw(st.integers(-3, 3))
     H = {"U": draw(st.sampled_from(regularizers)), "V": draw(st.sampled_from(regularizers))}
     size = 10.0 ** draw(st.integers(-2, 1)) * np.sqrt(np.linalg.norm(M))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from bregopt_regularizers.graph import Graph
 from scipy.optimize import brentq
+from small_parts import NoBlock
 
 import bregopt as bo
 
@@ -210,16 +211,6 @@ class Hill(bo.SmoothPart):
         return bo.Smad(upper=1.0 / kernel.strong_convexity, lower=1.0 / kernel.strong_convexity)
 
 
-class NoW(bo.ClosedFormBlock):
-    """``G = 0``, and F does not depend on W."""
-
-    def argmin(self, smooth, Y):
-        return None
-
-    def value(self, W):
-        return 0.0
-
-
 def test_e7_the_step_must_be_short_for_a_weakly_convex_h():
     alpha, sigma, L, delta, epsilon = 0.9, 1.0, 1.0, 0.999, 0.001
     printed, right = 1.0, (1 - delta) * sigma / alpha  # the largest λ ≤ 1/L that each condition allows
@@ -238,7 +229,7 @@ def test_e7_the_step_must_be_short_for_a_weakly_convex_h():
 
     assert theta(Y, Y_next) - theta(Y_prev, Y) == pytest.approx(0.2047, rel=0.01)  # said in the text of the page
 
-    problem = bo.Problem(smooth=Hill(), block=NoW(), regularizer=Wave(alpha), kernel=PSI2, start=bo.Blocks(x=[0.3]))
+    problem = bo.Problem(smooth=Hill(), block=NoBlock(), regularizer=Wave(alpha), kernel=PSI2, start=bo.Blocks(x=[0.3]))
     for step, held in ((printed, False), (1.001 * right, False), (right, True)):
         result = bo.solve(problem, method=f"aapb(step={step})", max_iterations=5)
         assert result.certificate.assumptions["convexity"].held == held
@@ -263,7 +254,7 @@ class Point(bo.SmoothPart):
 def test_e8_without_convexity_a_full_step_may_gain_nothing():
     ball = bo.make("regularizer", "l0-ball(1)")
     here, there = bo.Blocks(x=[0.0, 1.0]), bo.Blocks(x=[1.0, 0.0])
-    problem = bo.Problem(smooth=Point(np.ones(2)), block=NoW(), regularizer=ball, kernel=PSI2, start=here)
+    problem = bo.Problem(smooth=Point(np.ones(2)), block=NoBlock(), regularizer=ball, kernel=PSI2, start=here)
     moved = {}
     for step in (1.0, 0.9):
         history = bo.solve(problem, method=f"apb(step={step})", max_iterations=1).history

@@ -17,20 +17,6 @@ FORMATS = {"dense": np.asarray, "csr": scipy.sparse.csr_array}
 WEIGHTS = {"none": 0.0, "ridge(0.3)": 0.3, "scaled(ridge(0.1), 3)": 0.3}
 
 
-@pytest.fixture(scope="module")
-def M():
-    rng = np.random.default_rng(7)
-    return np.maximum(0, rng.standard_normal((31, 3)) @ rng.standard_normal((3, 23)) - 0.3)
-
-
-@pytest.fixture(scope="module")
-def start(M):
-    rng = np.random.default_rng(8)
-    U, V = rng.standard_normal((31, RANK)), rng.standard_normal((RANK, 23))
-    size = np.sqrt(np.linalg.norm(M))
-    return bo.Blocks(U=U * size / np.linalg.norm(U), V=V * size / np.linalg.norm(V))
-
-
 def latent(M, U, V):
     return np.where(M > 0, M, np.minimum(0, U @ V))
 

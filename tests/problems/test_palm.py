@@ -7,6 +7,7 @@ import scipy.sparse
 from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_parts import drawn_matrix
 
 import bregopt as bo
 
@@ -103,20 +104,6 @@ def reference(M, U, V, method, model):
         V_new = prox_V(V + alpha * (V - V_prev) - U_new.T @ (U_new @ Z - W) / d, 1 / d)
         U_prev, V_prev, U, V = U, V, U_new, V_new
     return U, V, fits
-
-
-@pytest.fixture(scope="module")
-def M():
-    rng = np.random.default_rng(7)
-    return np.maximum(0, rng.standard_normal((31, 3)) @ rng.standard_normal((3, 23)) - 0.3)
-
-
-@pytest.fixture(scope="module")
-def start(M):
-    rng = np.random.default_rng(8)
-    U, V = rng.standard_normal((31, RANK)), rng.standard_normal((RANK, 23))
-    size = np.sqrt(np.linalg.norm(M))
-    return bo.Blocks(U=U * size / np.linalg.norm(U), V=V * size / np.linalg.norm(V))
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
@@ -218,14 +205,8 @@ def penalties(s):
 def cases(draw):
     """A random M (low-rank, sparse or dense; as an array or by rows; at any scale), H, and a start."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    m, n = draw(st.integers(2, 12)), draw(st.integers(2, 12))
-    r = draw(st.integers(1, min(m, n)))
-    kind = draw(st.sampled_from(["low-rank", "sparse", "dense"]))
-    if kind == "low-rank":
-        M = np.maximum(0, rng.standard_normal((m, r)) @ rng.standard_normal((r, n)))
-    else:
-        M = rng.random((m, n)) * (rng.random((m, n)) < (0.3 if kind == "sparse" else 1.0))
-    M[0, 0] = 1.0
+    M, r = drawn_matrix(draw, rng)
+    m, n = M.shape
     s = draw(st.sampled_from([1e-6, 1.0, 1e6]))
     H = {name: draw(st.sampled_from(penalties(s))) for name in "UV"}
     size = 10.0 ** draw(st.integers(-2, 1)) * np.sqrt(np.linalg.norm(M) * s)

@@ -81,20 +81,6 @@ def reference(M, U, V, beta, step, proximal):
     return U, V, objectives
 
 
-@pytest.fixture(scope="module")
-def M():
-    rng = np.random.default_rng(7)
-    return np.maximum(0, rng.standard_normal((31, 3)) @ rng.standard_normal((3, 23)) - 0.3)
-
-
-@pytest.fixture(scope="module")
-def start(M):
-    rng = np.random.default_rng(8)
-    U, V = rng.standard_normal((31, RANK)), rng.standard_normal((RANK, 23))
-    size = np.sqrt(np.linalg.norm(M))
-    return bo.Blocks(U=U * size / np.linalg.norm(U), V=V * size / np.linalg.norm(V))
-
-
 FORMATS = {
     "dense": lambda M: M,
     "csr": scipy.sparse.csr_array,

@@ -13,6 +13,7 @@ from bregopt_relu.compiled import few
 from bregopt_relu.grid import Grid, grid
 from bregopt_relu.spectrum import gram, perron_bound, subspace
 from distributed import Client
+from small_parts import stored
 
 import bregopt as bo
 from bregopt.errors import BregoptError, DataError
@@ -54,12 +55,6 @@ def reference(M):
         t = float(roots[np.abs(roots.imag) < 1e-12 * np.abs(roots)].real[0])
         U_old, V_old, U, V = U, V, t * P, t * Q
     return np.concatenate([U.ravel(), V.ravel()])
-
-
-def stored(M, folder):
-    path = folder / "M.npy"
-    np.save(path, M)
-    return np.load(path, mmap_mode="r")
 
 
 FORMS = {

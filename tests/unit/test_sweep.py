@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from bregopt_relu import grid
+from small_parts import stored
 
 import bregopt as bo
 from bregopt.testing import Status
@@ -19,12 +20,6 @@ STEP = 1e-3
 def small_tiles(monkeypatch):
     """73 rows each, and two blocks of columns."""
     monkeypatch.setattr(grid, "WORK", 4 * 2**14)
-
-
-def stored(M, folder):
-    path = folder / "M.npy"
-    np.save(path, M)
-    return np.load(path, mmap_mode="r")
 
 
 FORMS = {
