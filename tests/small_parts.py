@@ -47,6 +47,19 @@ def stored(M, folder):
     return np.load(path, mmap_mode="r")
 
 
+def soft(Z, tau):
+    """Soft thresholding."""
+    return np.sign(Z) * np.maximum(np.abs(Z) - tau, 0)
+
+
+def hard(Z, s):
+    """The s largest entries, the others zero."""
+    kept = np.zeros(Z.size)
+    order = np.argsort(np.abs(Z).ravel())[-s:]
+    kept[order] = Z.ravel()[order]
+    return kept.reshape(Z.shape)
+
+
 @frozen
 class Huber(bo.Regularizer):
     """``H(X) = Σ huber(x_ij)``: convex and separable, not homogeneous."""
@@ -89,3 +102,16 @@ class Poisson(bo.SmoothPart):
 
     def smad(self, kernel, norms, reduced):
         return bo.Smad(upper=float(self.b.sum()), lower=self.lower)
+
+
+@frozen(eq=False)
+class Given(bo.ClosedFormBlock):
+    """``W = M``."""
+
+    M: np.ndarray
+
+    def argmin(self, smooth, Y):
+        return self.M
+
+    def value(self, W):
+        return 0.0

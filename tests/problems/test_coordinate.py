@@ -10,6 +10,7 @@ from balance_reference import balanced
 from bregopt_methods.blockwise import ecd as module
 from bregopt_methods.blockwise.block_update import BlockModel
 from bregopt_methods.blockwise.ecd import coordinates
+from small_parts import Given
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError, ParameterError
@@ -321,19 +322,6 @@ def test_threads_change_nothing(M, start, monkeypatch):
             for threads in (1, 3)
         ]
         np.testing.assert_allclose(runs[0].Y.flat, runs[1].Y.flat, atol=1e-10)
-
-
-@frozen(eq=False)
-class Given(bo.ClosedFormBlock):
-    """``W = M``."""
-
-    M: np.ndarray
-
-    def argmin(self, smooth, Y):
-        return self.M
-
-    def value(self, W):
-        return 0.0
 
 
 @frozen

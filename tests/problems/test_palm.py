@@ -7,22 +7,11 @@ import scipy.sparse
 from attrs import frozen
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_parts import drawn_matrix
+from small_parts import Given, drawn_matrix, hard, soft
 
 import bregopt as bo
 
 ITERATIONS, RANK = 30, 4
-
-
-def soft(Z, tau):
-    return np.sign(Z) * np.maximum(np.abs(Z) - tau, 0)
-
-
-def hard(Z, s):
-    kept = np.zeros(Z.size)
-    order = np.argsort(np.abs(Z).ravel())[-s:]
-    kept[order] = Z.ravel()[order]
-    return kept.reshape(Z.shape)
 
 
 def firm(Z, t, eta, gamma):
@@ -442,19 +431,6 @@ class Vectors(bo.SmoothPart):
     def block_lipschitz(self, Y, name):
         other = Y.y if name == "x" else Y.x
         return float(other @ other)
-
-
-@frozen(eq=False)
-class Given(bo.ClosedFormBlock):
-    """``W = M``."""
-
-    M: np.ndarray
-
-    def argmin(self, smooth, Y):
-        return self.M
-
-    def value(self, W):
-        return 0.0
 
 
 @pytest.mark.parametrize("method", ["palm", "ppalm", "ippalm", "ipalm"])

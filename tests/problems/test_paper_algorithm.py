@@ -6,22 +6,12 @@ import pytest
 import scipy.sparse
 import sparse
 from scipy.optimize import brentq
+from small_parts import hard, soft
 
 import bregopt as bo
 
 ITERATIONS = 50
 RANK = 4
-
-
-def soft(Z, tau):
-    return np.sign(Z) * np.maximum(np.abs(Z) - tau, 0)
-
-
-def hard(Z, s):
-    kept = np.zeros(Z.size)
-    order = np.argsort(np.abs(Z).ravel())[-s:]
-    kept[order] = Z.ravel()[order]
-    return kept.reshape(Z.shape)
 
 
 def coupled_step(P, Q, a, c1, c2):
