@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bregopt import Array, Trait
-from bregopt_methods.coordinates_compiled import compiled, wanted
+from bregopt.compiled import wanted
+from bregopt_methods.coordinates_compiled import compiled
 from bregopt_methods.turn import Model, Step
 
 FLOOR, LEAST = 1e-14, 1e-150

@@ -1,6 +1,5 @@
 """The sweeps over coordinates for an h of four numbers, compiled: a line at a time, with its gradient in cache."""
 
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -8,14 +7,8 @@ from typing import Any
 import numpy as np
 
 from bregopt import Array, ScalarPenalty
+from bregopt.compiled import jit
 from bregopt_methods.turn import Step
-
-SWITCH = "BREGOPT_COMPILE"
-"""Set to 0 to run on NumPy alone."""
-
-
-def wanted() -> bool:
-    return os.environ.get(SWITCH, "1") != "0"
 
 
 def compiled(G: Array, c: Array, h: ScalarPenalty, sweeps: int) -> Step:
@@ -32,15 +25,7 @@ def compiled(G: Array, c: Array, h: ScalarPenalty, sweeps: int) -> Step:
 
 @cache
 def _loop() -> Callable[..., Any]:
-    """Compiled at the first use, kept on disk where that is possible."""
-    from numba import njit
-
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "nsz"}, "error_model": "numpy"}
-    try:
-        found: Callable[..., Any] = njit(cache=True, **options)(_lines)
-    except RuntimeError:  # no folder to keep it in
-        found = njit(**options)(_lines)
-    return found
+    return jit(_lines, fastmath={"contract", "nsz"})
 
 
 def _lines(

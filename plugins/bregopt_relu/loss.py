@@ -1,86 +1,140 @@
-"""The factorisation loss ½‖W − UV‖² and what the kernels may assume about it."""
+"""The ReLU loss ½Σ_{M>0}(X − M)² + ½Σ_{M=0}max(0, X)² on a tile, by NumPy and as loops to be compiled."""
 
-import math
-from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
 from attrs import frozen
+from bregopt_lowrank import TileLoops, TileLoss, TileSums, sum_of_squares
+from numpy.typing import NDArray
 
-from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart
-from bregopt_relu.block import LazyW
-from bregopt_relu.policies import quartic
-
-TILE_ENTRIES = 2**18
-
-
-def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
-    """W, lazy or an array, as tiles of rows."""
-    m, n = W.shape
-    size = max(1, TILE_ENTRIES // n)
-    for start in range(0, m, size):
-        rows = slice(start, min(start + size, m))
-        yield rows, W.rows(rows) if isinstance(W, LazyW) else W[rows]
+from bregopt import Array
 
 
 @final
 @frozen
-class Factorization(SmoothPart):
-    """``F(U, V, W) = ½ ‖W − UV‖²``."""
+class ReluLoss(TileLoss):
+    """``S = X − M where M > 0, max(0, X) elsewhere``; M̂ = max(0, X); W is summed up off the support of M."""
 
-    def value(self, Y: Blocks, W: Any) -> float:
-        total = 0.0
-        for rows, tile in _tiles(W):
-            residual = Y["U"][rows] @ Y["V"] - tile
-            total += float(np.vdot(residual, residual))
-        return 0.5 * total
+    def fill_W(self, X: Array, M: Array) -> None:
+        np.minimum(X, 0.0, out=X)
+        np.copyto(X, M, where=M > 0)
 
-    def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
-        U, V = Y["U"], Y["V"]
-        flat, total = np.zeros_like(Y.flat), 0.0
-        gradient = Y.layout.views(flat)
-        for rows, tile in _tiles(W):
-            residual = U[rows] @ V - tile
-            total += float(np.vdot(residual, residual))
-            gradient["U"][rows] = residual @ V.T
-            gradient["V"] += U[rows].T @ residual
-        return 0.5 * total, Y.like(flat)
+    def residual(self, X: Array, M: Array) -> TileSums:
+        X -= M
+        S = np.maximum(X, 0)
+        np.copyto(S, X, where=M > 0)
+        X -= S
+        below = sum_of_squares(X)
+        np.copyto(X, S)
+        np.maximum(S, -M, out=S)
+        return TileSums(sum_of_squares(X), sum_of_squares(S), below)
+
+    def sparse_residual(self, X: Array, places: tuple[Any, Any], values: Array) -> TileSums:
+        x = X[places]
+        X[places] = 0
+        S = np.maximum(X, 0)
+        X -= S
+        above, below = sum_of_squares(S), sum_of_squares(X)
+        np.copyto(X, S)
+        x -= values
+        X[places] = x
+        return TileSums(above + sum_of_squares(x), above + sum_of_squares(np.maximum(x, -values)), below)
+
+    def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
+        S = np.where(M > 0, X - M, np.maximum(X, 0.0)).astype(np.float64)
+        return 0.5 * np.square(S).sum(axis=1), np.square(np.maximum(S, -M)).sum(axis=1)
+
+    def active_residual(self, X: Array, M: Array) -> tuple[Array, NDArray[np.bool_]]:
+        active = (M > 0) | (X > 0)
+        return np.where(active, X - M, 0.0), active
 
     @property
-    def of_product(self) -> bool:
-        return True
-
-    def gram(self, Y: Blocks, name: str) -> Array:
-        """VVᵀ for U and UᵀU for V."""
-        return np.asarray(Y["V"] @ Y["V"].T if name == "U" else Y["U"].T @ Y["U"])
-
-    def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        return constants(kernel, kernel.quadratic("U"), norms, reduced)
+    def loops(self) -> TileLoops:
+        return TileLoops(_residual, _sparse_residual, _measure, _active)
 
 
-def constants(kernel: Kernel, on_U: float | Array, norms: Norms, reduced: bool) -> Smad | None:
-    """``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂; for the reduced function w = ‖M‖₂ will do.
+def _residual(X: Any, M: Any, i0: int, j0: int, sums: Any) -> int:
+    """X − W in place of X, for a tile whose corner lies at (i0, j0) of M; its non-zeros."""
+    residual = error = below = 0.0
+    count, width = 0, X.shape[1]
+    for i in range(X.shape[0]):
+        line, given = X[i], M[i0 + i, j0 : j0 + width]
+        for j in range(width):
+            x, m = line[j], given[j]
+            above = max(x, 0.0)
+            s = x - m if m > 0.0 else above
+            clipped = max(s, -m)
+            w = 0.0 if m > 0.0 else x - above
+            line[j] = s
+            residual += s * s
+            error += clipped * clipped
+            below += w * w
+            count += 1 if s != 0.0 else 0
+    sums[0] += residual
+    sums[1] += error
+    sums[2] += below
+    return count
 
-    ``on_U`` is the kernel's quadratic share on U that is there for the loss. L is at least 1, as in the paper: the step
-    1/L is then known before W is, for every kernel that follows W.
-    """
-    stretched = kernel.unscaled()
-    if stretched is not None and math.isclose(stretched[1].get("U", 1.0) * stretched[1].get("V", 1.0), 1.0):
-        base, t = stretched  # UV stays the same
-        known = constants(base, on_U / t.get("U", 1.0) ** 2, norms, reduced)
-        return None if known is None else Smad(known.upper, known.lower)
-    spare_U, spare_V = float(np.min(on_U)), float(np.min(kernel.quadratic("V")))
-    if min(spare_U, spare_V) <= 0 or "spectral" not in norms:
-        return None
-    curvature = math.sqrt(spare_U * spare_V)
-    if kernel.quartic <= 0 < kernel.schatten4:  # from above only, and for the whole W only
-        return Smad(upper=max(1.0, 1.0 / kernel.schatten4, norms["spectral"] / curvature))
-    if kernel.quartic <= 0:
-        return None
-    below = norms["reduced"] if reduced else norms["spectral"]
-    above = min(below, norms["spectral"])
-    return Smad(
-        upper=max(1.0, 1.0 / kernel.quartic, above / curvature),
-        lower=max(0.5 / kernel.quartic, below / curvature),
-        low=quartic(0.5, below),
-    )
+
+def _sparse_residual(
+    X: Any, j0: int, place: Any, starts: Any, top: int, columns: Any, values: Any, spare: Any, sums: Any
+) -> int:
+    """The same for CSR; ``place`` moves on to the next tile."""
+    residual = error = below = 0.0
+    count, width = 0, X.shape[1]
+    for i in range(X.shape[0]):
+        line, begin, end, stop = X[i], place[i], place[i], starts[top + i + 1]
+        while end < stop and columns[end] < j0 + width:  # the support is put spare: it leaves zeros, no branch
+            m = values[end]
+            s = line[columns[end] - j0] - m
+            clipped = max(s, -m)
+            residual += s * s
+            error += clipped * clipped
+            spare[end - begin] = s
+            line[columns[end] - j0] = 0.0
+            end += 1
+        off = low = 0.0
+        positive = 0
+        for j in range(width):
+            x = line[j]
+            above = max(x, 0.0)
+            off += above * above
+            low += (x - above) * (x - above)
+            positive += 1 if x > 0.0 else 0
+            line[j] = above
+        for k in range(begin, end):
+            line[columns[k] - j0] = spare[k - begin]
+        place[i] = end
+        count += positive + end - begin
+        residual += off
+        error += off
+        below += low
+    sums[0] += residual
+    sums[1] += error
+    sums[2] += below
+    return count
+
+
+def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
+    """``f_i`` and ``‖m_i − max(0, x_i)‖²`` of each row."""
+    for i in range(X.shape[0]):
+        residual = clipped = 0.0
+        for j in range(X.shape[1]):
+            m = float(M[i, j])
+            s = float(X[i, j]) - m
+            s = s if m > 0.0 else max(s, 0.0)
+            c = max(s, -m)
+            residual += s * s
+            clipped += c * c
+        value[i], error[i] = 0.5 * residual, clipped
+
+
+def _active(x: Any, m: Any, places: Any, slopes: Any) -> int:
+    """Where m > 0 or x > 0, and x − m there."""
+    count = 0
+    for j in range(x.size):
+        if m[j] > 0.0 or x[j] > 0.0:
+            places[count] = j
+            slopes[count] = float(x[j]) - float(m[j])
+            count += 1
+    return count

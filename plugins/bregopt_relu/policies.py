@@ -1,22 +1,11 @@
 """Kernels for ½‖W − UV‖² that depend on W."""
 
-from functools import cache
 from typing import final
 
 from attrs import frozen
+from bregopt_lowrank import quartic
 
-from bregopt import Kernel, KernelPolicy, Norms, make
-
-
-@cache
-def _kernel(spec: str) -> Kernel:
-    kernel: Kernel = make("kernel", spec)
-    return kernel
-
-
-def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
-    """``a·ψ1 + b·ψ2``, or another leading term."""
-    return a * _kernel(leading) + b * _kernel("psi2")
+from bregopt import Kernel, KernelPolicy, Norms
 
 
 @final
