@@ -105,10 +105,6 @@ class LowRankBlock(ClosedFormBlock):
             "reduced": self.reduced_norm,
         }
 
-    def density(self) -> float:
-        """The share of the entries of M that are not zero."""
-        return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
-
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""
         change = 0.0 if Y is Y_prev else product_change(Y, Y_prev)

@@ -29,9 +29,8 @@ from bregopt import (
     resolve_data,
 )
 from bregopt.errors import DataError, IncompatibleError, parameter
-from bregopt_relu.block import ReluBlock
-from bregopt_relu.loss import ReluLoss
 from bregopt_relu.policies import fixed, tight
+from bregopt_relu.relu import ReluBlock, ReluLoss
 
 
 def relu_nmd(

@@ -9,7 +9,7 @@ from bregopt_lowrank import as_local_matrix
 from bregopt_lowrank.newton import row_newton as row_steps
 from bregopt_lowrank.newton.row_models import embedded, spelt
 from bregopt_lowrank.newton.row_newton import judge, row_newton, transposed
-from bregopt_relu.loss import ReluLoss
+from bregopt_relu.relu import ReluLoss
 from row_reference import reference_row_newton, reference_run
 
 import bregopt as bo

@@ -245,7 +245,7 @@ def test_newton_on_rows_serves_a_loss_that_is_not_relu(compiled, monkeypatch):
 
 def test_one_compiled_walk_serves_every_loss():
     from bregopt_lowrank.passes import compiled_walks
-    from bregopt_relu.loss import ReluLoss
+    from bregopt_relu.relu import ReluLoss
 
     M, Y = np.ones((500, 401)), bo.Blocks(U=np.ones((500, 2)), V=np.ones((2, 401)))
     assert FusedOracle(ShiftedBlock(as_local_matrix(M), 2, 1.0)).evaluate(Y).value == 0.5 * M.size
@@ -262,7 +262,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     code = """
 import numpy as np, bregopt as bo
 from bregopt_lowrank.passes import compiled_walks
-from bregopt_relu.loss import ReluLoss
+from bregopt_relu.relu import ReluLoss
 M = np.maximum(0, np.random.default_rng(0).standard_normal((500, 401)))
 bo.solve(bo.compose("relu-nmd", M, rank=2), method="aapb", max_iterations=1)
 (tile,) = compiled_walks.walks(ReluLoss().loops, M.dtype, None).visit.args

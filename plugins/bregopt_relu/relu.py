@@ -1,10 +1,11 @@
-"""The ReLU loss ½Σ_{M>0}(X − M)² + ½Σ_{M=0}max(0, X)² on a tile, by NumPy and as loops to be compiled."""
+"""The W block of ReLU-NMD, and its loss ½Σ_{M>0}(X − M)² + ½Σ_{M=0}max(0, X)² on a tile: by NumPy, and as loops."""
 
+import math
 from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from bregopt_lowrank import TileLoops, TileLoss, TileSums, sum_of_squares
+from bregopt_lowrank import LazyW, LowRankBlock, Matrix, TileLoops, TileLoss, TileSums, sum_of_squares
 from numpy.typing import NDArray
 
 from bregopt import Array
@@ -53,6 +54,32 @@ class ReluLoss(TileLoss):
         return TileLoops(_residual, _sparse_residual, _measure, _active)
 
 
+@final
+@frozen(eq=False)
+class ReluBlock(LowRankBlock):
+    """``G(W) = 0 if max(0, W) = M, else ∞``; ``W(Y) = M where M > 0, min(0, UV) elsewhere``."""
+
+    M: Matrix
+    rank: int
+    reduced_norm: float
+    """an upper bound of ‖M‖₂"""
+
+    @property
+    def loss(self) -> ReluLoss:
+        return ReluLoss()
+
+    def value(self, W: LazyW) -> float:
+        return 0.0
+
+    def density(self) -> float:
+        """The share of the entries of M that are not zero: there W is M."""
+        return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
+
+    def frobenius(self, of_W: float) -> float:
+        """The loss sums up W off the support of M; on it W is M."""
+        return math.hypot(self.M.frobenius, math.sqrt(of_W))
+
+
 def _residual(X: Any, M: Any, i0: int, j0: int, sums: Any) -> int:
     """X − W in place of X, for a tile whose corner lies at (i0, j0) of M; its non-zeros."""
     residual = error = below = 0.0
@@ -77,14 +104,14 @@ def _residual(X: Any, M: Any, i0: int, j0: int, sums: Any) -> int:
 
 
 def _sparse_residual(
-    X: Any, j0: int, place: Any, starts: Any, top: int, columns: Any, values: Any, spare: Any, sums: Any
+    X: Any, j0: int, positions: Any, starts: Any, top: int, columns: Any, values: Any, spare: Any, sums: Any
 ) -> int:
-    """The same for CSR; ``place`` moves on to the next tile."""
+    """The same for CSR; ``positions`` move on to the next tile."""
     residual = error = below = 0.0
     count, width = 0, X.shape[1]
     for i in range(X.shape[0]):
-        line, begin, end, stop = X[i], place[i], place[i], starts[top + i + 1]
-        while end < stop and columns[end] < j0 + width:  # the support is put spare: it leaves zeros, no branch
+        line, begin, end, stop = X[i], positions[i], positions[i], starts[top + i + 1]
+        while end < stop and columns[end] < j0 + width:  # the support is put aside: it leaves zeros, no branch
             m = values[end]
             s = line[columns[end] - j0] - m
             clipped = max(s, -m)
@@ -104,7 +131,7 @@ def _sparse_residual(
             line[j] = above
         for k in range(begin, end):
             line[columns[k] - j0] = spare[k - begin]
-        place[i] = end
+        positions[i] = end
         count += positive + end - begin
         residual += off
         error += off
