@@ -159,9 +159,8 @@ def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
 def _active(x: Any, m: Any, places: Any, slopes: Any) -> int:
     """Where m > 0 or x > 0, and x − m there."""
     count = 0
-    for j in range(x.size):
-        if m[j] > 0.0 or x[j] > 0.0:
-            places[count] = j
-            slopes[count] = float(x[j]) - float(m[j])
-            count += 1
+    for j in range(x.size):  # without a branch: an entry that is not active is written over by the next
+        places[count] = j
+        slopes[count] = float(x[j]) - float(m[j])
+        count += 1 if (m[j] > 0.0) | (x[j] > 0.0) else 0
     return count
