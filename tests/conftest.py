@@ -4,9 +4,23 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Cut M into tiles of a few entries, or, with ``alone=0``, give even a small M several threads."""
+    from bregopt_lowrank.passes import run, tiling
+
+    def cut(work=0, least=tiling.LEAST, alone=run.ALONE):
+        monkeypatch.setattr(tiling, "WORK", work)
+        monkeypatch.setattr(tiling, "LEAST", least)
+        monkeypatch.setattr(run, "ALONE", alone)
+
+    return cut

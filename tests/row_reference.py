@@ -52,7 +52,7 @@ def line_step(u, V, m, delta, h):
     return (z, delta, after, new_error) if gain > 0 else (u, delta, before, error)
 
 
-def reference_turn(M, U, V, delta, h):
+def reference_row_newton(M, U, V, delta, h):
     lines = [line_step(U[i], V, M[i], delta[i], h) for i in range(len(U))]
     Z, next_delta, values, errors = zip(*lines, strict=True)
     return np.array(Z), np.array(next_delta), sum(values), sum(errors)
@@ -65,8 +65,8 @@ def reference_run(M, U, V, h, iterations, balance):
         return penalty_value(h["U"], U.ravel()) + penalty_value(h["V"], V.ravel())
 
     def step(U, V):
-        Z, a, _, _ = reference_turn(M, U, V, delta[0], h["U"])
-        ZT, b, value, _ = reference_turn(M.T, V.T, Z.T, delta[1], h["V"])
+        Z, a, _, _ = reference_row_newton(M, U, V, delta[0], h["U"])
+        ZT, b, value, _ = reference_row_newton(M.T, V.T, Z.T, delta[1], h["V"])
         return Z, ZT.T, (a, b), value + H(Z, ZT.T)
 
     phi = sum(line_value(U[i], V, M[i])[0] for i in range(len(U))) + H(U, V)

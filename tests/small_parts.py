@@ -40,13 +40,6 @@ def drawn_matrix(draw, rng):
     return M, r
 
 
-def stored(M, folder):
-    """M on disk, as a memory map."""
-    path = folder / "M.npy"
-    np.save(path, M)
-    return np.load(path, mmap_mode="r")
-
-
 def soft(Z, tau):
     """Soft thresholding."""
     return np.sign(Z) * np.maximum(np.abs(Z) - tau, 0)

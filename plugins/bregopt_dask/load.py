@@ -34,12 +34,13 @@ def load(M: Any) -> Distributed:
         raise DataError(f"A worker of the cluster lacks a package: {error}. Install bregopt[dask] there.") from error
     except Exception as error:  # a chunk is made by anybody's functions
         raise DataError(f"A chunk of M could not be computed: {type(error).__name__}: {error}") from error
-    kinds, squares, nonzeros = zip(*facts, strict=True)
+    kinds, squares, nonzeros, lowest = zip(*facts, strict=True)
     if not any(nonzeros):
         raise DataError("M is zero everywhere: there is nothing to decompose.")
     edges = tuple(np.cumsum([0, *(height for _, height in chunks)]).tolist())
     norm = math.sqrt(math.fsum(squares))
-    return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), Workers.holding(client, blocks), edges)
+    workers = Workers.holding(client, blocks)
+    return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), min(lowest), workers, edges)
 
 
 def _client() -> Client:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from attrs import field, frozen
-from bregopt_relu import Answer, Ask, Matrix, as_data, perron_bound, subspace
+from bregopt_lowrank import Matrix, PassRequest, PassResult, as_local_matrix, norm_by_passes, subspace
 
 from bregopt import Array
 from bregopt_dask.row_block import Pair, RowBlock
@@ -17,12 +17,13 @@ from bregopt_dask.workers import Workers
 @final
 @frozen(eq=False, slots=False)
 class Distributed(Matrix):
-    """M ≥ 0, m×n, by blocks of rows on the workers of a cluster."""
+    """M, m×n, by blocks of rows on the workers of a cluster."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     frobenius: float
     nonzeros: int
+    lowest: float
     workers: Workers = field(repr=False)
     edges: tuple[int, ...] = field(repr=False)
     """the first row of each block, and m"""
@@ -30,7 +31,7 @@ class Distributed(Matrix):
 
     @cached_property
     def spectral(self) -> float:
-        return min(perron_bound(self._gram, self.shape[1]), self.frobenius)
+        return norm_by_passes(self, self._gram)
 
     def leading(self, rank: int) -> tuple[Array, Array, Array]:
         return subspace(self._gram, self._image, self.shape[1], rank)
@@ -38,37 +39,42 @@ class Distributed(Matrix):
     def tiles(self) -> list[slice]:
         return [slice(a, b) for a, b in pairwise(self.edges)]
 
-    def put(self, rows: slice, X: Array) -> None:
+    def read(self, rows: slice) -> Array:
+        """The rows from the blocks that hold them, in the precision of the products."""
+        X = np.empty((rows.stop - rows.start, self.shape[1]), self.dtype)
         for index, tile in enumerate(self.tiles()):
             first, last = max(rows.start, tile.start), min(rows.stop, tile.stop)
             if first < last:
                 part = self.workers.do(self._part, index, slice(first - tile.start, last - tile.start))
-                as_data(part, zero=True).put(slice(0, last - first), X[first - rows.start : last - rows.start])
+                X[first - rows.start : last - rows.start] = as_local_matrix(part, zero=True).read(
+                    slice(0, last - first)
+                )
+        return X
 
-    def ask(self, ask: Ask) -> Answer:
-        return self.workers.do(self._sums if ask.left is None else self._visit, ask)
+    def run_pass(self, request: PassRequest) -> PassResult:
+        return self.workers.do(self._sums if request.left is None else self._visit, request)
 
-    def _sent(self, ask: Ask) -> tuple[Any, list[Any]]:
+    def _sent(self, request: PassRequest) -> tuple[Any, list[Any]]:
         """The columns of V and V̄ for all, and to each block its rows of U and Ū."""
-        rows = [Pair.of(ask.U, ask.U_bar, tile) for tile in self.tiles()]
-        columns, *parts = self.workers.send(Pair.of(ask.V, ask.V_bar), *rows)
+        rows = [Pair.of(request.U, request.U_bar, tile) for tile in self.tiles()]
+        columns, *parts = self.workers.send(Pair.of(request.V, request.V_bar), *rows)
         return columns, parts
 
-    def _sums(self, ask: Ask) -> Answer:
-        columns, rows = self._sent(ask)
-        answers = self.workers.each(RowBlock.sums, rows, columns=columns)
-        answer: Answer = self.workers.total(Answer.plus, answers).result()
-        return answer
+    def _sums(self, request: PassRequest) -> PassResult:
+        columns, rows = self._sent(request)
+        results = self.workers.each(RowBlock.sums, rows, columns=columns, loss=request.loss)
+        result: PassResult = self.workers.total(PassResult.plus, results).result()
+        return result
 
-    def _visit(self, ask: Ask) -> Answer:
-        columns, rows = self._sent(ask)
-        visits = self.workers.each(RowBlock.visit, rows, columns=columns, distance=ask.distance)
-        answers, lefts = (self.workers.then(operator.itemgetter(k), visits) for k in (0, 1))  # S V̄ᵀ is not to travel
-        answer: Answer
-        answer, *parts = self.workers.gather([self.workers.total(Answer.plus, answers), *lefts])
-        if ask.left is not None:
-            np.concatenate(parts, out=ask.left)
-        return answer
+    def _visit(self, request: PassRequest) -> PassResult:
+        columns, rows = self._sent(request)
+        visits = self.workers.each(RowBlock.visit, rows, columns=columns, loss=request.loss, distance=request.distance)
+        results, lefts = (self.workers.then(operator.itemgetter(k), visits) for k in (0, 1))  # S V̄ᵀ is not to travel
+        result: PassResult
+        result, *parts = self.workers.gather([self.workers.total(PassResult.plus, results), *lefts])
+        if request.left is not None:
+            np.concatenate(parts, out=request.left)
+        return result
 
     def _part(self, index: int, rows: slice) -> Any:
         return self.workers.client.submit(RowBlock.part, self.workers.blocks[index], rows, pure=False).result()

@@ -1,16 +1,13 @@
 """What runs on a worker: some rows of M, and the part of a pass that is over them."""
 
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from bregopt_relu import Answer, Ask, as_data, gram, image
+from bregopt_lowrank import LocalMatrix, PassRequest, PassResult, TileLoss, as_local_matrix, gram, image
 
 from bregopt import Array
 from bregopt.errors import DataError
-
-if TYPE_CHECKING:
-    from bregopt_relu.data import Data
 
 
 @final
@@ -33,25 +30,26 @@ class Pair:
 class RowBlock:
     """Some rows of M; its methods are the tasks."""
 
-    data: "Data"
+    data: LocalMatrix
 
     def __sizeof__(self) -> int:
         """Bytes of the rows: dask then takes the factors to them, and not them to the factors."""
         held = (self.data.source, self.data.values, self.data.columns, self.data.starts)
         return sum(getattr(array, "nbytes", 0) for array in held)
 
-    def facts(self) -> tuple[np.dtype[Any], float, int]:
-        """Of the products the dtype, of the rows ‖·‖² and the number of non-zeros."""
-        return self.data.dtype, self.data.frobenius**2, self.data.nonzeros
+    def facts(self) -> tuple[np.dtype[Any], float, int, float]:
+        """Of the products the dtype, of the rows ‖·‖², the number of non-zeros and the smallest entry, or 0."""
+        return self.data.dtype, self.data.frobenius**2, self.data.nonzeros, self.data.lowest
 
-    def visit(self, rows: Pair, columns: Pair, distance: bool) -> tuple[Answer, Array]:
+    def visit(self, rows: Pair, columns: Pair, loss: TileLoss, distance: bool) -> tuple[PassResult, Array]:
         """The pass, and its rows of S V̄ᵀ."""
         left = np.empty(rows.X.shape)
-        return self.data.ask(Ask(rows.X, columns.X, rows.X_bar, columns.X_bar, left, distance)), left
+        request = PassRequest(loss, rows.X, columns.X, rows.X_bar, columns.X_bar, left, distance)
+        return self.data.run_pass(request), left
 
-    def sums(self, rows: Pair, columns: Pair) -> Answer:
+    def sums(self, rows: Pair, columns: Pair, loss: TileLoss) -> PassResult:
         """The pass without a V̄."""
-        return self.data.ask(Ask(rows.X, columns.X, rows.X_bar))
+        return self.data.run_pass(PassRequest(loss, rows.X, columns.X, rows.X_bar))
 
     def gram(self, Z: Array) -> Array:
         """MᵀMZ."""
@@ -67,8 +65,8 @@ class RowBlock:
 
 
 def hold(chunk: Any, shape: tuple[int, int], threads: int) -> RowBlock:
-    """A chunk as rows of M: non-negative, finite, and zero everywhere if need be."""
+    """A chunk as rows of M: finite, and zero everywhere if need be."""
     found = getattr(chunk, "shape", shape)
     if found != shape:
         raise DataError(f"A chunk of M must have the shape {shape} that the dask array says. Got {found} instead.")
-    return RowBlock(as_data(chunk, threads=threads, zero=True))
+    return RowBlock(as_local_matrix(chunk, threads=threads, zero=True))

@@ -5,48 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from bregopt import (
-    Blocks,
-    ClosedFormBlock,
-    KernelPolicy,
-    Method,
-    Oracle,
-    Problem,
-    Registrar,
-    SmoothPart,
-    Start,
-    hookimpl,
-)
-from bregopt_relu.block import ReluBlock
-from bregopt_relu.fused import FusedOracle
-from bregopt_relu.graph import SmoothOracle, WithSmooth
-from bregopt_relu.loss import Factorization
-from bregopt_relu.masked_newton import MaskedNewton
+from bregopt import Blocks, KernelPolicy, Problem, Registrar, hookimpl
 from bregopt_relu.policies import fixed, paper, s4, tight
 from bregopt_relu.problem import relu_nmd
-from bregopt_relu.starts import TSVD, ScaledRandom
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Problem, "relu-nmd", relu_nmd)
-    registry.add(SmoothPart, "factorization", Factorization)
     registry.add(KernelPolicy, "paper", paper)
     registry.add(KernelPolicy, "tight", tight)
     registry.add(KernelPolicy, "s4", s4)
     registry.add(KernelPolicy, "fixed", fixed)
-    registry.add(Start, "scaled-random", ScaledRandom)
-    registry.add(Start, "tsvd", TSVD)
-    registry.add(Method, "masked-newton", MaskedNewton)
-
-
-@hookimpl
-def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
-    if not isinstance(block, ReluBlock):
-        return None
-    if isinstance(smooth, WithSmooth):
-        return SmoothOracle(smooth, FusedOracle(block))
-    return FusedOracle(block) if isinstance(smooth, Factorization) else None
 
 
 @hookimpl

@@ -1,40 +1,11 @@
 """Kernels for ½‖W − UV‖² that depend on W."""
 
-from functools import cache
 from typing import final
 
 from attrs import frozen
+from bregopt_lowrank import quartic
 
-from bregopt import Kernel, KernelPolicy, Norms, make
-
-
-@cache
-def _kernel(spec: str) -> Kernel:
-    kernel: Kernel = make("kernel", spec)
-    return kernel
-
-
-def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
-    """``a·ψ1 + b·ψ2``, or another leading term."""
-    return a * _kernel(leading) + b * _kernel("psi2")
-
-
-@cache
-def unit_quadratic(name: str) -> Kernel:
-    """``½‖Y_i‖²`` of the block with that name."""
-    kernel: Kernel = make("kernel", "block-quadratic", **{name: 1.0})
-    return kernel
-
-
-def balanced_quadratic(tau: float) -> Kernel:
-    """``½(τ‖U‖² + ‖V‖²/τ)``."""
-    return tau * unit_quadratic("U") + (1.0 / tau) * unit_quadratic("V")
-
-
-def rescaled(tau: float) -> Kernel:
-    """``ψ1(√τ·U, V/√τ)``."""
-    kernel: Kernel = make("kernel", "balanced", tau)
-    return kernel
+from bregopt import Kernel, KernelPolicy, Norms
 
 
 @final

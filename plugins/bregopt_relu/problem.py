@@ -5,6 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from bregopt_lowrank import (
+    Factorization,
+    LazyW,
+    Matrix,
+    ScaledRandom,
+    SharedPolicy,
+    WithSmooth,
+    as_local_matrix,
+)
 
 from bregopt import (
     Blocks,
@@ -20,14 +29,9 @@ from bregopt import (
     make,
     resolve_data,
 )
-from bregopt.errors import IncompatibleError, parameter
-from bregopt_relu.block import LazyW, ReluBlock
-from bregopt_relu.data import as_data
-from bregopt_relu.graph import SharedPolicy, WithSmooth
-from bregopt_relu.loss import Factorization
-from bregopt_relu.matrix import Matrix
+from bregopt.errors import DataError, IncompatibleError, parameter
 from bregopt_relu.policies import fixed, tight
-from bregopt_relu.starts import ScaledRandom
+from bregopt_relu.relu import ReluBlock, ReluLoss
 
 
 def relu_nmd(
@@ -64,7 +68,9 @@ def relu_nmd(
         For the pass; by default ``BREGOPT_THREADS``, or as many as there are processors.
     """
     found = resolve_data(M)
-    data = found if isinstance(found, Matrix) else as_data(found, dtype, threads)
+    data = found if isinstance(found, Matrix) else as_local_matrix(found, dtype, threads, owner="relu-nmd")
+    if data.lowest < 0:
+        raise DataError(f"M must be non-negative. Got a smallest entry of {data.lowest:g} instead.")
     if dtype not in ("auto", data.dtype.name):
         raise parameter("dtype", "relu-nmd", f"'auto' or {data.dtype.name!r}, which this M decides on", dtype)
     if threads is not None and data is found:
@@ -122,7 +128,7 @@ def _metrics(M: Matrix) -> Mapping[str, Any]:
 
     def parts(Y: Blocks) -> tuple[float, float]:
         error = residual = 0.0
-        W = LazyW(M, Y["U"], Y["V"])
+        W = LazyW(ReluLoss(), M, Y["U"], Y["V"])
         for rows in M.tiles():
             X, tile = Y["U"][rows] @ Y["V"], W.rows(rows)
             residual += float(np.square(tile - X).sum())

@@ -13,15 +13,28 @@ import bregopt
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "bregopt"
 LAYERS = [
-    *("errors", "validate", "blocks", "parts", "problem", "rules", "engine", "host", "matrices", "report", "testing"),
+    *(
+        "errors",
+        "validate",
+        "compiled",
+        "blocks",
+        "parts",
+        "problem",
+        "rules",
+        "engine",
+        "host",
+        "matrices",
+        "report",
+        "testing",
+    ),
     "cli",
 ]
 """Each layer may import itself and those before it."""
 
-PUBLIC = ("bregopt.errors", "bregopt.validate", "bregopt.matrices")
+PUBLIC = ("bregopt.errors", "bregopt.validate", "bregopt.compiled", "bregopt.matrices")
 """What a plugin may import of bregopt beside the names of ``bregopt.__all__``."""
 
-EXTENDS = {"bregopt_dask": "bregopt_relu"}
+EXTENDS = {"bregopt_dask": "bregopt_lowrank", "bregopt_relu": "bregopt_lowrank"}
 """A plugin that builds on another: it may import what that one names in its ``__all__``."""
 
 

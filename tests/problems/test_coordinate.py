@@ -304,13 +304,8 @@ def test_the_metrics_of_a_state_are_those_of_the_point_that_was_looked_at(M, sta
     assert now.metrics["relative_error"] == pytest.approx(error, rel=1e-12)
 
 
-def test_threads_change_nothing(M, start, monkeypatch):
-    import bregopt_relu.grid
-    import bregopt_relu.passes
-
-    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
-    monkeypatch.setattr(bregopt_relu.grid, "LEAST", 40)
-    monkeypatch.setattr(bregopt_relu.passes, "ALONE", 0)
+def test_threads_change_nothing(M, start, small_tiles):
+    small_tiles(least=40, alone=0)
     for spec in ("l1(0.1)", "mcp(0.1, 3)"):
         runs = [
             bo.solve(

@@ -74,7 +74,7 @@ def test_the_iterates_are_those_of_a_matrix_held_here(form):
 
 
 @pytest.mark.parametrize("where", ["nowhere", "same", "other"])
-def test_a_look_is_that_of_a_matrix_held_here(pair, where):
+def test_an_evaluation_is_that_of_a_matrix_held_here(pair, where):
     Y, other = points()
     at = {"nowhere": None, "same": Y, "other": other}[where]
     one, two = (problem.oracle.evaluate(Y, at, value_at=at is not None) for problem in pair)

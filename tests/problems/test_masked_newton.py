@@ -5,11 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_relu import row_steps
-from bregopt_relu.data import as_data
-from bregopt_relu.row_models import embedded, spelt
-from bregopt_relu.row_steps import judge, turn, turned
-from row_reference import reference_run, reference_turn
+from bregopt_lowrank import as_local_matrix
+from bregopt_lowrank.newton import row_newton as row_steps
+from bregopt_lowrank.newton.row_models import embedded, spelt
+from bregopt_lowrank.newton.row_newton import judge, row_newton, transposed
+from bregopt_relu.relu import ReluLoss
+from row_reference import reference_row_newton, reference_run
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError
@@ -35,17 +36,18 @@ def route(request, monkeypatch):
 @pytest.mark.usefixtures("route")
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "CSR"])
 @pytest.mark.parametrize("spec", PENALTIES)
-def test_a_turn_takes_the_steps_of_the_definition(spec, sparse):
+def test_the_rows_take_the_steps_of_the_definition(spec, sparse):
     M, H = relu_of_low_rank(), bo.make("regularizer", spec)
     rng = np.random.default_rng(1)
     U = H.prox(rng.standard_normal((20, 3)), 1e-12)
     V, delta = rng.standard_normal((3, 14)), np.geomspace(1e-9, 4.0, 20)
-    data = as_data(scipy.sparse.csr_array(M) if sparse else M)
-    found = turn(data, U, V, delta, H)
-    back = turn(turned(data), V.T, U.T, delta[:14], bo.make("regularizer", "l1(0.2)"), by_columns=True)
+    data = as_local_matrix(scipy.sparse.csr_array(M) if sparse else M)
+    found = row_newton(ReluLoss(), data, U, V, delta, H)
+    l1 = bo.make("regularizer", "l1(0.2)")
+    back = row_newton(ReluLoss(), transposed(data), V.T, U.T, delta[:14], l1, by_columns=True)
     for made, wanted in (
-        (found, reference_turn(M, U, V, delta, H.scalar())),
-        (back, reference_turn(M.T, V.T, U.T, delta[:14], bo.ScalarPenalty(l1=0.2))),
+        (found, reference_row_newton(M, U, V, delta, H.scalar())),
+        (back, reference_row_newton(M.T, V.T, U.T, delta[:14], bo.ScalarPenalty(l1=0.2))),
     ):
         np.testing.assert_allclose(made.U, wanted[0], rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(made.delta, wanted[1], rtol=1e-12)
@@ -118,8 +120,8 @@ def test_a_regularizer_known_by_its_prox_has_the_same_models(by_columns):
     rng = np.random.default_rng(0)
     M, U, V = relu_of_low_rank(9, 14), rng.standard_normal((9, 3)), rng.standard_normal((3, 14))
     weights = np.full((3, 9) if by_columns else (9, 3), 0.3)
-    one = embedded(V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
-    other, rows = spelt(V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
+    one = embedded(ReluLoss(), V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
+    other, rows = spelt(ReluLoss(), V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
     made, wanted = (
         models.fit(rows, U[rows] @ V, M[rows], U[rows], np.geomspace(1e-3, 1, 5)) for models in (one, other)
     )
@@ -284,7 +286,7 @@ def relu(**options):
 
 
 REFUSED = {
-    "another problem": ("is for ReLU-NMD", quadratic),
+    "another problem": ("is for F = ½‖W − UV‖²", quadratic),
     "rows in H": ("not separable", lambda: relu(U="l21(0.1)")),
     "singular values in H": ("not separable", lambda: relu(V="nuclear(0.1)")),
     "a graph in F": ("graph term", lambda: relu(graph=bo.make("regularizer", "graph", 20 * np.eye(20) - 1.0))),

@@ -110,16 +110,13 @@ def test_thirty_iterations_agree_with_the_dense_reference(M, start, method, mode
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_several_tiles_and_the_plain_oracle_give_the_same(M, start, method, monkeypatch):
-    import bregopt_relu.grid
-
+def test_several_tiles_and_the_plain_oracle_give_the_same(M, start, method, small_tiles):
     problem = bo.compose("relu-nmd", M, rank=RANK, U="l1(0.1)", V="nonneg")
     whole = bo.solve(problem, method=method, start=start, max_iterations=20)
     plain = attrs.evolve(problem, oracle=bo.PlainOracle(problem.smooth, problem.block, problem.metrics))
     two = bo.solve(plain, method=method, start=start, max_iterations=20)
     np.testing.assert_allclose(two.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)
-    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
-    monkeypatch.setattr(bregopt_relu.grid, "LEAST", 100)
+    small_tiles(least=100)
     tiled = bo.solve(problem, method=method, start=start, max_iterations=20)
     np.testing.assert_allclose(tiled.Y.flat, whole.Y.flat, rtol=0, atol=1e-11)
 

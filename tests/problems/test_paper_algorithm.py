@@ -109,13 +109,10 @@ def test_the_plain_oracle_gives_the_same_iterates_as_the_fused_pass(M, start, me
         np.testing.assert_allclose(one.history[column], two.history[column], rtol=1e-9)
 
 
-def test_several_tiles_give_the_same_as_one(M, start, monkeypatch):
+def test_several_tiles_give_the_same_as_one(M, start, small_tiles):
     problem = bo.compose("relu-nmd", M, rank=RANK)
     whole = bo.solve(problem, start=start, max_iterations=20)
-    import bregopt_relu.grid
-
-    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
-    monkeypatch.setattr(bregopt_relu.grid, "LEAST", 100)
+    small_tiles(least=100)
     for form in ("dense", "csr"):
         tiled = bo.compose("relu-nmd", FORMATS[form](M), rank=RANK, threads=2)
         result = bo.solve(tiled, start=start, max_iterations=20)

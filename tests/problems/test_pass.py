@@ -2,34 +2,21 @@
 
 import itertools
 
-import bregopt_relu.compiled
-import bregopt_relu.grid
-import bregopt_relu.passes
 import dask.array
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_relu.compiled import few
-from bregopt_relu.grid import Grid, grid
-from bregopt_relu.spectrum import gram, perron_bound, subspace
+from bregopt_lowrank import gram, subspace
+from bregopt_lowrank.matrices.spectrum import perron_bound
+from bregopt_lowrank.passes import tiling as tilings
+from bregopt_lowrank.passes.tiling import few_share, tiling
 from distributed import Client
-from small_parts import stored
+from lowrank_cases import Rows, stored
 
 import bregopt as bo
 from bregopt.errors import BregoptError, DataError
 
 SHAPE, RANK = (700, 300), 6
-
-
-class Rows:
-    """What h5py and zarr arrays have in common: a shape, a dtype, and slices by rows."""
-
-    def __init__(self, M):
-        self._M, self.shape, self.dtype, self.read = M, M.shape, M.dtype, []
-
-    def __getitem__(self, rows):
-        self.read.append(rows)
-        return self._M[rows]
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +77,14 @@ def test_every_form_of_M_gives_the_same_iterates(form, compiled, threads, M, ref
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR"])
-def test_columns_in_blocks_give_the_same_as_whole_rows(form, M, monkeypatch):
+def test_columns_in_blocks_give_the_same_as_whole_rows(form, M, small_tiles, monkeypatch):
     problem = compose(FORMS[form](M, None))
     Y = problem.first_point(None, np.random.default_rng(1))
     at = bo.Blocks(U=1.1 * Y.U, V=Y.V + 0.01)
-    assert grid(SHAPE[1], RANK, kept=False).width == SHAPE[1]
+    assert tiling(SHAPE[1], RANK, np.float64, kept=False).width == SHAPE[1]
     whole = [problem.oracle.evaluate(Y), problem.oracle.evaluate(Y, at=at, value_at=True)]
-    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)
-    assert grid(SHAPE[1], RANK, kept=False) == Grid(height=40, width=100)
+    small_tiles()
+    assert tiling(SHAPE[1], RANK, np.float64, kept=False)[:2] == (40, 100)
     for compiled in ("0", "1"):
         monkeypatch.setenv("BREGOPT_COMPILE", compiled)
         cut = [problem.oracle.evaluate(Y), problem.oracle.evaluate(Y, at=at, value_at=True)]
@@ -119,8 +106,12 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
     problem, Y = compose(FORMS[form](M, None)), bo.Blocks(U=U, V=V)
     X = U @ V
     S = np.where(M > 0, X - M, np.maximum(0, X))
-    for limit in (few, lambda rank, itemsize: 0.0, lambda rank, itemsize: 2.0):  # by the share, whole, over non-zeros
-        monkeypatch.setattr(bregopt_relu.passes, "few", limit)
+    for limit in (
+        few_share,
+        lambda rank, itemsize: 0.0,
+        lambda rank, itemsize: 2.0,
+    ):  # by the share, whole, over non-zeros
+        monkeypatch.setattr(tilings, "few_share", limit)
         one = problem.oracle.evaluate(Y, at=Y)
         np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
         np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
@@ -132,9 +123,9 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
 
 
 def test_products_over_non_zeros_pay_the_earlier_the_larger_the_rank():
-    assert few(2, 8) == 0.0
-    assert 0.02 < few(12, 8) < few(30, 8) < few(68, 8) < 0.2
-    assert few(30, 4) < few(30, 8)
+    assert few_share(2, 8) == 0.0
+    assert 0.02 < few_share(12, 8) < few_share(30, 8) < few_share(68, 8) < 0.2
+    assert few_share(30, 4) < few_share(30, 8)
 
 
 @pytest.mark.parametrize("form", ["dense", "CSR", "memory map"])
@@ -160,8 +151,8 @@ def test_another_number_of_threads_changes_the_last_digits_only(M):
 @pytest.mark.parametrize("lags", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", ["dense", "CSR"])
-def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch):
-    monkeypatch.setattr(bregopt_relu.grid, "WORK", 0)  # several tiles
+def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, small_tiles, monkeypatch):
+    small_tiles()
     problem = compose(FORMS[form](M.astype(dtype), None), threads=2)
     Y, other = (problem.first_point(None, np.random.default_rng(seed)) for seed in (1, 2))
     evaluations = []
@@ -179,7 +170,9 @@ def test_the_compiled_walks_are_those_by_numpy(form, dtype, lags, M, monkeypatch
 @pytest.mark.parametrize("form", ["dense", "CSR"])
 def test_a_walk_is_compiled_once_whoever_owns_its_arrays(form, M, monkeypatch):
     monkeypatch.setenv("BREGOPT_COMPILE", "1")
-    walk = getattr(bregopt_relu.compiled.loops(), {"dense": "dense", "CSR": "sparse"}[form])
+    from bregopt_lowrank.passes import compiled_walks
+
+    walk = {"dense": compiled_walks.dense, "CSR": compiled_walks.sparse}[form]
     evaluations = []
     for writeable in (True, False):
         own = M.copy()

@@ -1,17 +1,10 @@
-"""The parts of ReLU-NMD: W, the loss, its constants, norms and starts."""
+"""ReLU-NMD: W, its metrics and norms, and the constants of its kernels."""
 
 import numpy as np
 import pytest
-import scipy.sparse
+from lowrank_cases import case
 
 import bregopt as bo
-
-
-def case(seed=0, m=14, n=11, r=3, form="dense"):
-    rng = np.random.default_rng(seed)
-    M = np.maximum(0, rng.standard_normal((m, n)))
-    problem = bo.compose("relu-nmd", scipy.sparse.csr_array(M) if form == "csr" else M, rank=r)
-    return M, problem, bo.Blocks(U=rng.standard_normal((m, r)), V=rng.standard_normal((r, n)))
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -27,31 +20,6 @@ def test_W_is_the_best_matrix_whose_relu_is_M(form):
     for _ in range(100):
         rival = np.where(M > 0, M, np.minimum(0, dense + rng.standard_normal(M.shape)))
         assert problem.smooth.value(Y, rival) >= best
-
-
-def test_the_gradient_of_the_loss_has_taylor_slope_two():
-    _, problem, Y = case()
-    _, _, D = case(1)
-    W = problem.block.argmin(problem.smooth, Y)
-    value, gradient = problem.smooth.value_and_gradient(Y, W)
-    steps = 10.0 ** np.arange(-2, -6, -1)
-    errors = [abs(problem.smooth.value(Y.plus(t, D), W) - value - t * gradient.dot(D)) for t in steps]
-    np.testing.assert_allclose(np.diff(np.log(errors)) / np.diff(np.log(steps)), 2.0, atol=0.1)
-
-
-@pytest.mark.parametrize("form", ["dense", "csr"])
-@pytest.mark.parametrize("where", ["same", "other"])
-def test_the_fused_look_equals_the_plain_one(form, where):
-    _, problem, Y = case(form=form)
-    at = Y if where == "same" else case(2)[2]
-    plain = bo.PlainOracle(problem.smooth, problem.block, problem.metrics)
-    one, two = problem.oracle.evaluate(Y, at, value_at=True), plain.evaluate(Y, at, value_at=True)
-    assert one.value == pytest.approx(two.value, rel=1e-13)
-    assert one.value_at == pytest.approx(two.value_at, rel=1e-12)
-    assert one.norms == pytest.approx(dict(two.norms), rel=1e-12)
-    assert one.metrics == pytest.approx(dict(two.metrics), rel=1e-12)
-    np.testing.assert_allclose(one.gradient.flat, two.gradient.flat, rtol=1e-11, atol=1e-12)
-    assert problem.oracle.evaluate(Y).value == one.value
 
 
 def test_the_metrics_are_what_they_are_called():
@@ -130,51 +98,3 @@ def test_the_tight_kernel_is_tight():
         D_F = divergence_of(lambda point: smooth.value_and_gradient(point, W), Z + move, Z)
         assert (a * psi1 + b * psi2).divergence(Z + move, Z) < D_F
         assert (psi1 + 2.0 * psi2).divergence(Z + move, Z) * (1 + 1e-6) >= D_F
-
-
-def test_the_starts_have_the_promised_scale_and_are_reproducible():
-    M, problem, _ = case(m=30, n=20)
-    one = bo.solve(problem, max_iterations=0, seed=3).Y
-    two = bo.solve(problem, max_iterations=0, seed=3).Y
-    np.testing.assert_array_equal(one.flat, two.flat)
-    assert np.abs(one.flat - bo.solve(problem, max_iterations=0, seed=4).Y.flat).max() > 0
-    for X in (one.U, one.V):
-        assert np.linalg.norm(X) == pytest.approx(np.sqrt(np.linalg.norm(M)))
-
-
-@pytest.mark.parametrize("form", ["dense", "csr"])
-def test_the_tsvd_start_is_the_best_low_rank_matrix_and_balanced(form):
-    rng = np.random.default_rng(0)
-    M = rng.random((90, 80)) * (rng.random((90, 80)) < 0.3)
-    problem = bo.compose("relu-nmd", scipy.sparse.csc_array(M) if form == "csr" else M, rank=5)
-    Y = bo.solve(problem, start="tsvd", max_iterations=0).Y
-    U, s, Vt = np.linalg.svd(M)
-    np.testing.assert_allclose(Y.U @ Y.V, (U[:, :5] * s[:5]) @ Vt[:5], atol=1e-7)
-    assert np.linalg.norm(Y.U) == pytest.approx(np.linalg.norm(Y.V))
-
-
-def test_a_lanczos_method_that_does_not_converge_is_replaced_by_a_factorisation(monkeypatch):
-    import scipy.sparse.linalg
-
-    def stuck(*args, **kwargs):
-        raise scipy.sparse.linalg.ArpackNoConvergence("no convergence", np.empty(0), np.empty((0, 0)))
-
-    monkeypatch.setattr(scipy.sparse.linalg, "svds", stuck)
-    M = np.random.default_rng(0).random((90, 80))
-    data = bo.compose("relu-nmd", scipy.sparse.csr_array(M), rank=5).block.M
-    np.testing.assert_allclose(data.leading(5)[1], np.linalg.svd(M)[1][:5], rtol=1e-10)
-    assert data.spectral == pytest.approx(np.linalg.norm(M, 2), rel=2e-4)
-
-
-def test_a_start_for_another_problem_is_refused():
-    plain = bo.Problem(smooth=bo.make("smooth", "factorization"), block=_Given(), kernel=bo.make("kernel", "psi1"))
-    with pytest.raises(bo.errors.IncompatibleError, match="'tsvd' is for ReLU-NMD"):
-        bo.solve(plain, start="tsvd")
-
-
-class _Given(bo.ClosedFormBlock):
-    def argmin(self, smooth, Y):
-        return np.eye(2)
-
-    def value(self, W):
-        return 0.0

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_relu import grid
-from small_parts import stored
+from bregopt_lowrank.passes.tiling import tiling
+from lowrank_cases import stored
 
 import bregopt as bo
 from bregopt.testing import Status
@@ -17,9 +17,9 @@ STEP = 1e-3
 
 
 @pytest.fixture(autouse=True)
-def small_tiles(monkeypatch):
-    """73 rows each, and two blocks of columns."""
-    monkeypatch.setattr(grid, "WORK", 4 * 2**14)
+def tiles_of_73_rows(small_tiles):
+    """And two blocks of columns."""
+    small_tiles(work=4 * 2**14)
 
 
 FORMS = {
@@ -98,11 +98,11 @@ def test_a_sweep_agrees_with_dense_formulas_and_costs_three_products_or_four(for
 
 @pytest.mark.parametrize("row_wise", [True, False])
 @pytest.mark.parametrize("form", ["dense", "csr"])
-def test_rows_that_a_look_cuts_into_blocks_are_whole_in_a_sweep(form, row_wise, tmp_path):
+def test_rows_that_an_evaluation_cuts_into_blocks_are_whole_in_a_sweep(form, row_wise, tmp_path):
     M = matrix(150, 3000)
     Y, at = points(150, 3000)
     problem = bo.compose("relu-nmd", FORMS[form](M, tmp_path), rank=4, threads=1)
-    assert grid.grid(3000, 4, kept=True).width < 3000
+    assert tiling(3000, 4, np.float64, kept=True).width < 3000
     assert_right(problem, M, Y, at, row_wise)
 
 
@@ -115,7 +115,7 @@ def test_a_sweep_with_a_graph_equals_that_of_the_plain_oracle(form, tmp_path):
     assert outcome.status is Status.PASSED, outcome.message
 
 
-class Turns(bo.Method):
+class Alternating(bo.Method):
     """A gradient step on U and one on V, by sweeps."""
 
     def __init__(self, row_wise):
@@ -144,7 +144,7 @@ class Turns(bo.Method):
 @pytest.mark.parametrize(("row_wise", "products"), [(True, 3), (False, 4)])
 def test_a_run_counts_its_sweeps(row_wise, products):
     Y, _ = points(30, 20)
-    states = bo.iterate(bo.compose("relu-nmd", matrix(30, 20), rank=4), method=Turns(row_wise), start=Y)
+    states = bo.iterate(bo.compose("relu-nmd", matrix(30, 20), rank=4), method=Alternating(row_wise), start=Y)
     seen = [next(states) for _ in range(4)]
     assert [state.counts.products for state in seen] == [1 + products * k for k in range(4)]
     assert [state.counts.evaluations for state in seen] == [1, 2, 3, 4]

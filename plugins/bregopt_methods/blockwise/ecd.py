@@ -1,6 +1,5 @@
 """Extrapolated coordinate descent."""
 
-import os
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, final
@@ -9,6 +8,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, ResolvedProblem, ScalarPenalty, Trait, validate
+from bregopt.compiled import jit, wanted
 from bregopt.errors import IncompatibleError
 from bregopt_methods.blockwise.block_update import BlockModel, Solver, Step
 from bregopt_methods.blockwise.extrapolated import ExtrapolatedBlocks
@@ -21,8 +21,6 @@ LARGE = 2**19
 """Lines times r² from which on compiled sweeps pay for their import."""
 Shrink = Callable[[int, Array], Array]
 """``(p, z) -> argmin_x  h(x) + (c_p/2)(x − z)²``, on all lines."""
-SWITCH = "BREGOPT_COMPILE"
-"""Set to 0 to run on NumPy alone."""
 
 
 @final
@@ -66,7 +64,7 @@ def coordinates(model: BlockModel, sweeps: int) -> Step:
     That is the minimiser in x_p. Where G_pp is so small that there may be none, c_p is larger: the model falls still.
     """
     G, c, h = model.G, curvatures(model), model.H.scalar()
-    if h is not None and _compile() and model.lines * len(c) ** 2 >= LARGE:
+    if h is not None and wanted() and model.lines * len(c) ** 2 >= LARGE:
         return _compiled(G, c, h, sweeps)
 
     def step(X: Array, gradient: Array) -> tuple[Array, Array]:
@@ -111,10 +109,6 @@ def _by_block(model: BlockModel, c: Array, lines: int) -> Shrink:
     return shrink
 
 
-def _compile() -> bool:
-    return os.environ.get(SWITCH, "1") != "0"
-
-
 def _compiled(G: Array, c: Array, h: ScalarPenalty, sweeps: int) -> Step:
     """The step on some lines; it runs without the GIL."""
     loop, G, numbers = _loop(), np.ascontiguousarray(G), (h.l1, h.ridge, h.low, h.high)
@@ -129,15 +123,7 @@ def _compiled(G: Array, c: Array, h: ScalarPenalty, sweeps: int) -> Step:
 
 @cache
 def _loop() -> Callable[..., Any]:
-    """Compiled at the first use, kept on disk where that is possible."""
-    from numba import njit
-
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"contract", "nsz"}, "error_model": "numpy"}
-    try:
-        found: Callable[..., Any] = njit(cache=True, **options)(_lines)
-    except RuntimeError:  # no folder to keep it in
-        found = njit(**options)(_lines)
-    return found
+    return jit(_lines, fastmath={"contract", "nsz"})
 
 
 def _lines(

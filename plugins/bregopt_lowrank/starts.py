@@ -7,12 +7,15 @@ from attrs import frozen
 
 from bregopt import Blocks, ProblemParts, Start
 from bregopt.errors import IncompatibleError
-from bregopt_relu.block import ReluBlock
+from bregopt_lowrank.block import LowRankBlock
 
 
-def _block(problem: ProblemParts, name: str) -> ReluBlock:
-    if not isinstance(problem.block, ReluBlock):
-        raise IncompatibleError(f"The start '{name}' is for ReLU-NMD; the {problem.name} needs another.")
+def _block(problem: ProblemParts, name: str) -> LowRankBlock:
+    if not isinstance(problem.block, LowRankBlock):
+        raise IncompatibleError(
+            f"The start '{name}' is made from the matrix that UV is to fit, and the {problem.name} has none: "
+            "give the blocks to start from."
+        )
     return problem.block
 
 

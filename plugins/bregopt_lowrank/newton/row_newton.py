@@ -8,12 +8,13 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, ScalarPenalty
-from bregopt_relu.compiled import wanted
-from bregopt_relu.data import Data
-from bregopt_relu.grid import cut
-from bregopt_relu.passes import ALONE, SMALL
-from bregopt_relu.row_models import RowModels, embedded, spelt
-from bregopt_relu.threads import one_blas_thread, spread
+from bregopt.compiled import wanted
+from bregopt_lowrank.matrices.local import LocalMatrix
+from bregopt_lowrank.newton.row_models import RowModels, embedded, spelt
+from bregopt_lowrank.passes.run import ALONE, SMALL
+from bregopt_lowrank.passes.threads import one_blas_thread, spread
+from bregopt_lowrank.passes.tiling import split
+from bregopt_lowrank.tile_loss import TileLoss
 
 LEAST, MOST = 1e-9, 4.0
 """The range of δ: a row is damped by δ·tr(VVᵀ)/r."""
@@ -31,7 +32,7 @@ WHOLE_ENTRIES = 2**22
 
 @final
 @frozen(eq=False)
-class Turn:
+class RowSteps:
     """The rows after their steps, δ for the next, and what is then true of f."""
 
     U: Array
@@ -39,13 +40,13 @@ class Turn:
     value: float
     """f"""
     error: float
-    """‖M − max(0, UV)‖²"""
+    """‖M − M̂‖², where M̂ is what UV predicts for M"""
     residual: float
     """``Σ |(B_i + damping_i) d_i|²`` over the steps d_i that were tried"""
     products: float
 
 
-def turned(M: Data) -> Data:
+def transposed(M: LocalMatrix) -> LocalMatrix:
     """Mᵀ: CSR anew, or a view of which a tile at a time is copied."""
     shape = M.shape[::-1]
     if M.source is not None:
@@ -54,7 +55,9 @@ def turned(M: Data) -> Data:
     return evolve(M, shape=shape, values=csr.data, columns=csr.indices, starts=csr.indptr)
 
 
-def turn(M: Data, U: Array, V: Array, delta: Array, H: Regularizer, *, by_columns: bool = False) -> Turn:
+def row_newton(
+    loss: TileLoss, M: LocalMatrix, U: Array, V: Array, delta: Array, H: Regularizer, *, by_columns: bool = False
+) -> RowSteps:
     """A step for every row of U; with ``by_columns`` these are the columns of the block that H is for.
 
     A row whose f + h does not fall is taken back, or, with an H that is known by its prox only, whose f lies above its
@@ -62,26 +65,26 @@ def turn(M: Data, U: Array, V: Array, delta: Array, H: Regularizer, *, by_column
     """
     (m, n), r = M.shape, U.shape[1]
     h, U, V = H.scalar(), np.array(U, order="C"), np.ascontiguousarray(V)
-    models = embedded(V, H, U, by_columns=by_columns) if h is None else _spelt(V, h, m * n)
+    models = embedded(loss, V, H, U, by_columns=by_columns) if h is None else _spelt(loss, V, h, M)
     job = _Job(M, models, h, U, V, delta, np.empty_like(U), np.empty_like(delta))
     workers = 1 if m * n < ALONE else min(M.threads, m)
     height = max(1, (WHOLE_ENTRIES if h is None else TILE_ENTRIES) // max(n, r * r))
     with one_blas_thread():
         sums = spread(
-            lambda span: job.over(cut(span, -(-(span.stop - span.start) // height))), cut(slice(0, m), workers)
+            lambda span: job.over(split(span, -(-(span.stop - span.start) // height))), split(slice(0, m), workers)
         )
     value, error, residual, active = np.sum(sums, axis=0).tolist()
     # X before and after, and for each active entry r + r(r + 1)/2 of the m·n·r multiplications of a product
     products = 2.0 + active / (m * n) * (1.0 + 0.5 * (r + 1))
-    return Turn(job.Z, job.next_delta, value, error, residual, products)
+    return RowSteps(job.Z, job.next_delta, value, error, residual, products)
 
 
-def _spelt(V: Array, h: ScalarPenalty, size: int) -> RowModels:
-    if not wanted() or size < SMALL:
-        return spelt(V, h)
-    from bregopt_relu.row_loops import CompiledModels
+def _spelt(loss: TileLoss, V: Array, h: ScalarPenalty, M: LocalMatrix) -> RowModels:
+    if not wanted() or M.shape[0] * M.shape[1] < SMALL:
+        return spelt(loss, V, h)
+    from bregopt_lowrank.newton.compiled_models import CompiledModels
 
-    return CompiledModels(np.array(V.T, order="C"), h)
+    return CompiledModels(loss.loops, np.array(V.T, order="C"), h)
 
 
 @final
@@ -89,7 +92,7 @@ def _spelt(V: Array, h: ScalarPenalty, size: int) -> RowModels:
 class _Job:
     """The steps of all rows; each thread writes those of its own."""
 
-    M: Data
+    M: LocalMatrix
     models: RowModels
     h: ScalarPenalty | None
     U: Array

@@ -8,10 +8,10 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, Trait, balanced, nesterov, validate
 from bregopt.errors import IncompatibleError
-from bregopt_relu.block import ReluBlock
-from bregopt_relu.data import Data
-from bregopt_relu.loss import Factorization
-from bregopt_relu.row_steps import Turn, turn, turned
+from bregopt_lowrank.block import LowRankBlock
+from bregopt_lowrank.factorization import Factorization
+from bregopt_lowrank.matrices.local import LocalMatrix
+from bregopt_lowrank.newton.row_newton import RowSteps, row_newton, transposed
 
 TINY_STEP = 1e-12
 """The step of the proximal map that brings an extrapolated point back to where H is finite."""
@@ -27,14 +27,14 @@ class Carried:
     """of Nesterov's sequence"""
     delta_U: Array
     delta_V: Array
-    columns: Data
+    columns: LocalMatrix
     """Mᵀ"""
 
 
 @final
 @frozen
 class MaskedNewton(Method):
-    """Levenberg–Marquardt steps on f(U, V) = min_W F, row by row for U and column by column for V; for ReLU-NMD.
+    """Levenberg–Marquardt steps on f(U, V) = min_W F, row by row for U and column by column for V.
 
     With f separate over the rows of U, and over the columns of V, an iteration is::
 
@@ -42,9 +42,10 @@ class MaskedNewton(Method):
         U⁺: from Ū with V̄, a damped Newton step for each row, kept where f + H₁ falls
         V⁺: from V̄ with U⁺, a damped Newton step for each column, kept where f + H₂ falls
 
-    Only entries with M > 0 or UV > 0 bend f: with a share d of all, an iteration costs 4 + (r + 3)d products. β follows
-    Nesterov's sequence; where Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0. With
-    ``balance`` the factors of the same product that have the least H follow.
+    It is for losses ½‖W − UV‖² with a W that depends on UV entry by entry. Only the active entries of such a loss bend
+    f: with a share d of all, an iteration costs 4 + (r + 3)d products. β follows Nesterov's sequence; where
+    Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0. With ``balance`` the factors of the
+    same product that have the least H follow.
     """
 
     uses_kernel = False
@@ -62,7 +63,7 @@ class MaskedNewton(Method):
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
         M = _data(problem)
-        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), turned(M))
+        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), transposed(M))
         return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: ResolvedProblem, state: State) -> State:
@@ -116,24 +117,29 @@ def _ahead(problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, beta: float) -> 
     return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP)
 
 
-def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[Turn, Turn, Blocks, float]:
-    """Both turns from Y, the point they lead to, and H there."""
-    H = problem.regularizer
-    on_U = turn(_data(problem), Y["U"], Y["V"], past.delta_U, H["U"])
-    on_V = turn(past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
+def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[RowSteps, RowSteps, Blocks, float]:
+    """The steps on U and on V from Y, the point they lead to, and H there."""
+    H, M, loss = problem.regularizer, _data(problem), _block(problem).loss
+    on_U = row_newton(loss, M, Y["U"], Y["V"], past.delta_U, H["U"])
+    on_V = row_newton(loss, past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
     problem.oracle.charge(on_U.products + on_V.products)
     new = Blocks(U=on_U.U, V=on_V.U.T)
     return on_U, on_V, new, H.value(new)
 
 
-def _data(problem: ResolvedProblem) -> Data:
-    """M, of a problem that the method can solve."""
-    if not isinstance(problem.block, ReluBlock) or not isinstance(problem.smooth, Factorization):
+def _block(problem: ResolvedProblem) -> LowRankBlock:
+    if not isinstance(problem.block, LowRankBlock) or not isinstance(problem.smooth, Factorization):
         raise IncompatibleError(
-            f"masked-newton is for ReLU-NMD without a graph term in F, and the {problem.name} is another: use aapb."
+            "masked-newton is for F = ½‖W − UV‖² without a graph term, where W depends on UV entry by entry, "
+            f"and the {problem.name} is another: use aapb."
         )
-    M = problem.block.M
-    if not isinstance(M, Data) or (M.source is not None and not M.resident):
+    return problem.block
+
+
+def _data(problem: ResolvedProblem) -> LocalMatrix:
+    """M, of a problem that the method can solve."""
+    M = _block(problem).M
+    if not isinstance(M, LocalMatrix) or (M.source is not None and not M.resident):
         raise IncompatibleError(
             "masked-newton goes over M by rows and by columns, so M must be in memory, dense or sparse. "
             f"Got {M!r} instead: load it, or use aapb."

@@ -1,6 +1,7 @@
-"""The W block: W = M where M > 0 and min(0, UV) elsewhere, held as M and the factors."""
+"""A W block that is entrywise in X = UV: W is held as M and the factors, and its norms are bounded by theirs."""
 
 import math
+from abc import abstractmethod
 from typing import Any, final
 
 import numpy as np
@@ -8,7 +9,8 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, Norms, SmoothPart
 from bregopt.errors import DataError
-from bregopt_relu.matrix import Matrix
+from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.tile_loss import TileLoss
 
 SINGULAR = 1e-13
 """Share of its trace that a Gram matrix gets added: it may be singular, and a bound may only grow by it."""
@@ -17,8 +19,9 @@ SINGULAR = 1e-13
 @final
 @frozen(eq=False)
 class LazyW:
-    """``W = M on the support of M, min(0, UV) elsewhere``; a row tile of it exists only while it is used."""
+    """W(UV) for the loss; a tile of its rows exists only while it is used."""
 
+    loss: TileLoss
     M: Matrix
     U: Array = field(repr=False)
     V: Array = field(repr=False)
@@ -30,8 +33,7 @@ class LazyW:
     def rows(self, rows: slice) -> Array:
         """A tile of rows, dense."""
         X = np.asarray(self.U[rows] @ self.V)
-        np.minimum(X, 0.0, out=X)
-        self.M.put(rows, X)
+        self.loss.fill_W(X, self.M.read(rows))
         return X
 
     def toarray(self) -> Array:
@@ -60,15 +62,22 @@ def product_change(Y: Blocks, Z: Blocks) -> float:
     return math.sqrt(max(float(square), 0.0))
 
 
-@final
-@frozen(eq=False)
-class ReluBlock(ClosedFormBlock):
-    """``G(W) = 0 if max(0, W) = M, else ∞``; ``W(Y) = M where M > 0, min(0, UV) elsewhere``."""
+class LowRankBlock(ClosedFormBlock):
+    """``W(Y) = argmin_W ½‖W − UV‖² + G(W)`` for a convex G that is a sum over entries."""
 
     M: Matrix
     rank: int
     reduced_norm: float
-    """an upper bound of ‖M‖₂"""
+    """what stands for ‖W‖₂ in the constants of the reduced function, min_W F + G"""
+
+    @property
+    @abstractmethod
+    def loss(self) -> TileLoss:
+        """W(X) on a tile."""
+
+    @abstractmethod
+    def frobenius(self, of_W: float) -> float:
+        """‖W‖_F from what the loss summed up for it in a pass."""
 
     def check(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
@@ -77,10 +86,7 @@ class ReluBlock(ClosedFormBlock):
             raise DataError(f"The factors must be U: {m}×{r} and V: {r}×{n} for this M and rank. Got {Y!r} instead.")
 
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> LazyW:
-        return LazyW(self.M, Y["U"], Y["V"])
-
-    def value(self, W: LazyW) -> float:
-        return 0.0
+        return LazyW(self.loss, self.M, Y["U"], Y["V"])
 
     def norms(self, W: LazyW) -> Norms:
         square = residual = 0.0
@@ -98,10 +104,6 @@ class ReluBlock(ClosedFormBlock):
             "spectral": min(frobenius, product_norm(UtU, VVt) + residual),
             "reduced": self.reduced_norm,
         }
-
-    def density(self) -> float:
-        """The share of the entries of M that are not zero."""
-        return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
 
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from bregopt import Array
 from bregopt.errors import DataError, parameter
-from bregopt_relu import passes, spectrum
-from bregopt_relu.grid import cut
-from bregopt_relu.matrix import Answer, Ask, Matrix
-from bregopt_relu.threads import thread_count
+from bregopt_lowrank.matrices import spectrum
+from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.passes.request import PassRequest, PassResult
+from bregopt_lowrank.passes.run import run
+from bregopt_lowrank.passes.threads import thread_count
+from bregopt_lowrank.passes.tiling import split
 
 READ_ENTRIES = 2**21
 """Entries of the rows that are read at a time."""
@@ -21,13 +23,14 @@ READ_ENTRIES = 2**21
 
 @final
 @frozen(eq=False, slots=False)
-class Data(Matrix):
-    """M ≥ 0, m×n: a dense ``source`` that can be sliced by rows, or CSR as (values, columns, starts), values > 0."""
+class LocalMatrix(Matrix):
+    """M, m×n: a dense ``source`` that can be sliced by rows, or CSR as (values, columns, starts) without zeros."""
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     frobenius: float
     nonzeros: int
+    lowest: float
     source: Any = field(default=None, repr=False)
     values: Array = field(factory=lambda: np.empty(0), repr=False)
     columns: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)
@@ -61,8 +64,11 @@ class Data(Matrix):
     def read(self, rows: slice) -> Array:
         """Some rows as a dense array."""
         if self.source is None:
+            starts = self.starts[rows.start : rows.stop + 1]
+            inside = slice(int(starts[0]), int(starts[-1]))
             tile = np.zeros((rows.stop - rows.start, self.shape[1]), self.dtype)
-            self.put(rows, tile)
+            lines = np.repeat(np.arange(len(tile)), np.diff(starts))
+            tile[lines, self.columns[inside]] = self.values[inside]
             return tile
         return _read(self.source, rows, self.dtype)
 
@@ -71,50 +77,42 @@ class Data(Matrix):
 
     def parts(self, rows: slice) -> list[slice]:
         """Some rows by parts to be read at a time."""
-        return cut(rows, -(-(rows.stop - rows.start) * self.shape[1] // READ_ENTRIES))
+        return split(rows, -(-(rows.stop - rows.start) * self.shape[1] // READ_ENTRIES))
 
-    def put(self, rows: slice, X: Array) -> None:
-        if self.source is not None:
-            tile = _read(self.source, rows, self.dtype)
-            np.copyto(X, tile, where=tile > 0)
-            return
-        starts = self.starts[rows.start : rows.stop + 1]
-        inside = slice(int(starts[0]), int(starts[-1]))
-        lines = np.repeat(np.arange(rows.stop - rows.start), np.diff(starts))
-        X[lines, self.columns[inside]] = self.values[inside]
-
-    def ask(self, ask: Ask) -> Answer:
-        return passes.run(self, ask)
+    def run_pass(self, request: PassRequest) -> PassResult:
+        return run(self, request)
 
 
-def as_data(M: Any, dtype: str = "auto", threads: int | None = None, *, zero: bool = False) -> Data:
+def as_local_matrix(
+    M: Any, dtype: str = "auto", threads: int | None = None, *, owner: str = "the matrix", zero: bool = False
+) -> LocalMatrix:
     """M from a dense array, any scipy.sparse format, a pydata ``sparse`` array, or what can be sliced by rows.
 
-    M may be zero everywhere where ``zero`` says so, as some rows of a larger matrix are.
+    M may be zero everywhere where ``zero`` says so, as some rows of a larger matrix are. Errors name the ``owner`` of a
+    parameter that is wrong.
     """
-    if isinstance(M, Data):
+    if isinstance(M, LocalMatrix):
         return M
     if dtype not in ("auto", "float32", "float64"):
-        raise parameter("dtype", "relu-nmd", "'auto', 'float32' or 'float64'", dtype)
+        raise parameter("dtype", owner, "'auto', 'float32' or 'float64'", dtype)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise parameter("threads", "relu-nmd", "a whole number >= 1", threads)
+        raise parameter("threads", owner, "a whole number >= 1", threads)
     workers = threads or thread_count()
     csr = _as_csr(M)
     if csr is not None:
         kind = _precision(csr.dtype, dtype)
         values = np.ascontiguousarray(csr.data, dtype=kind)
-        square, nonzeros = _survey([values], zero)
         held = (values, csr.indices, csr.indptr)
-        return Data(csr.shape, kind, float(np.sqrt(square)), nonzeros, None, *held, threads=workers)
+        return LocalMatrix(csr.shape, kind, *_survey([values], zero), None, *held, threads=workers)
     stored = _is_stored(M)
     source = M if stored else _dense(M)
     _check_kind(source.dtype, source.shape)
     kind = _precision(source.dtype, dtype)
     if not stored:
         source = np.ascontiguousarray(source, dtype=kind)
-    data = Data(source.shape, kind, 0.0, 0, source, threads=workers)
-    square, nonzeros = _survey((data.read(rows) for rows in data.tiles()), zero)
-    return evolve(data, frobenius=float(np.sqrt(square)), nonzeros=nonzeros)
+    unread = LocalMatrix(source.shape, kind, 0.0, 0, 0.0, source, threads=workers)
+    frobenius, nonzeros, lowest = _survey((unread.read(rows) for rows in unread.tiles()), zero)
+    return evolve(unread, frobenius=frobenius, nonzeros=nonzeros, lowest=lowest)
 
 
 def _is_stored(M: Any) -> bool:
@@ -175,23 +173,21 @@ def _check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         raise DataError(f"M is empty. Got shape {shape} instead of at least one row and one column.")
 
 
-def _survey(parts: Any, zero: bool) -> tuple[float, int]:
-    """‖M‖² and the number of non-zeros, after reading every value."""
-    square, nonzeros, bad, low = 0.0, 0, 0, 0.0
+def _survey(parts: Any, zero: bool) -> tuple[float, int, float]:
+    """‖M‖_F, the number of non-zeros and the smallest entry, or 0, after reading every value."""
+    square, nonzeros, bad, lowest = 0.0, 0, 0, 0.0
     for part in parts:
         line = part.reshape(-1)
         if not line.size:
             continue
         least, most = float(line.min()), float(line.max())
-        low = min(low, least)
+        lowest = min(lowest, least)
         if not (np.isfinite(least) and np.isfinite(most)):
             bad += int(line.size - np.isfinite(line).sum())
         square += float(np.square(line, dtype=np.float64).sum()) if line.dtype != np.float64 else float(line @ line)
         nonzeros += int(np.count_nonzero(line))
     if bad:
         raise DataError(f"M must be finite. Got {bad} entries that are nan or inf instead.")
-    if low < 0:
-        raise DataError(f"M must be non-negative. Got a smallest entry of {low:g} instead.")
     if not (nonzeros or zero):
         raise DataError("M is zero everywhere: there is nothing to decompose.")
-    return square, nonzeros
+    return float(np.sqrt(square)), nonzeros, lowest

@@ -8,7 +8,8 @@ import numpy as np
 from bregopt import Array
 
 if TYPE_CHECKING:
-    from bregopt_relu.data import Data
+    from bregopt_lowrank.matrices.local import LocalMatrix
+    from bregopt_lowrank.matrices.matrix import Matrix
 
 Gram = Callable[[Array], Array]
 """``Z -> MᵀMZ``"""
@@ -18,10 +19,10 @@ PASSES = 8
 """Passes over a matrix that is read from where it is stored."""
 
 
-def norm(M: "Data") -> float:
+def norm(M: "LocalMatrix") -> float:
     """An upper bound of ‖M‖₂; in memory it exceeds it by at most one part in 10⁴."""
     if M.source is not None and not M.resident:
-        return min(perron_bound(lambda Z: gram(M, Z), M.shape[1]), M.frobenius)
+        return norm_by_passes(M, lambda Z: gram(M, Z))
     if min(M.shape) <= 2:
         top = float(np.linalg.norm(M.array(), 2))
     else:
@@ -30,8 +31,13 @@ def norm(M: "Data") -> float:
     return min(SAFETY * top, M.frobenius)
 
 
+def norm_by_passes(M: "Matrix", gram: Gram) -> float:
+    """An upper bound of ‖M‖₂ by a few passes over an M ≥ 0; of another M the Frobenius norm."""
+    return min(perron_bound(gram, M.shape[1]), M.frobenius) if M.lowest >= 0 else M.frobenius
+
+
 def perron_bound(gram: Gram, n: int) -> float:
-    """Collatz and Wielandt: ``‖M‖₂² ≤ max_j (MᵀMx)_j / x_j`` for every x > 0, as M ≥ 0; x by power steps."""
+    """Collatz and Wielandt: ``‖M‖₂² ≤ max_j (MᵀMx)_j / x_j`` for every x > 0 where M ≥ 0; x by power steps."""
     x = np.ones(n)
     best = np.inf
     for _ in range(PASSES):
@@ -45,7 +51,7 @@ def perron_bound(gram: Gram, n: int) -> float:
     return SAFETY * float(np.sqrt(best))
 
 
-def gram(M: "Data", Z: Array) -> Array:
+def gram(M: "LocalMatrix", Z: Array) -> Array:
     """MᵀMZ in one pass over the rows."""
     total = np.zeros(Z.shape)
     for rows in M.tiles():
@@ -54,12 +60,12 @@ def gram(M: "Data", Z: Array) -> Array:
     return total
 
 
-def image(M: "Data", Z: Array) -> Array:
+def image(M: "LocalMatrix", Z: Array) -> Array:
     """MZ in one pass over the rows."""
     return np.concatenate([M.read(rows) @ Z.astype(M.dtype) for rows in M.tiles()]).astype(np.float64)
 
 
-def leading(M: "Data", rank: int) -> tuple[Array, Array, Array]:
+def leading(M: "LocalMatrix", rank: int) -> tuple[Array, Array, Array]:
     """The ``rank`` leading singular triplets (U, s, Vᵀ), largest first; small matrices by a full factorisation."""
     if M.source is not None and not M.resident:
         return subspace(lambda Z: gram(M, Z), lambda Z: image(M, Z), M.shape[1], rank)
@@ -85,6 +91,6 @@ def subspace(gram: Gram, image: Gram, n: int, rank: int) -> tuple[Array, Array, 
     return U[:, :rank], s[:rank], (Wt @ Q.T)[:rank]
 
 
-def _factorised(M: "Data", rank: int) -> tuple[Array, Array, Array]:
+def _factorised(M: "LocalMatrix", rank: int) -> tuple[Array, Array, Array]:
     U, s, Vt = np.linalg.svd(M.array(), full_matrices=False)
     return U[:, :rank], s[:rank], Vt[:rank]

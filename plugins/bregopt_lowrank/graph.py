@@ -19,7 +19,7 @@ from bregopt import (
     Sweep,
     Update,
 )
-from bregopt_relu.loss import Factorization, constants
+from bregopt_lowrank.factorization import Factorization, constants
 
 
 @final

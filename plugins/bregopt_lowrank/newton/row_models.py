@@ -8,9 +8,10 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Regularizer, ScalarPenalty
+from bregopt_lowrank.tile_loss import TileLoss
 
 SWEEPS = 10
-"""Turns over the coordinates of a row model."""
+"""Sweeps over the coordinates of a row model."""
 Coordinate = Callable[[slice, int, Array, Array], Array]
 """``(rows, p, x, step) -> argmin_z h(z) + (z − x)²/(2·step)`` for coordinate p of these rows."""
 
@@ -26,18 +27,18 @@ class Fit:
     residual: Array
     """``|(B + damping)(z − u)|²`` of each row"""
     active: int
-    """entries of the tile with m > 0 or x > 0"""
+    """how many entries of the tile are"""
 
 
 class RowModels(ABC):
-    """``⟨g, d⟩ + ½⟨(B + damping)d, d⟩ + h(u + d)`` for rows u: ``g = Σ (x_j − m_j)v_j`` and ``B = Σ v_j v_jᵀ``.
+    """``⟨g, d⟩ + ½⟨(B + damping)d, d⟩ + h(u + d)`` for rows u: ``g = Σ s_j v_j`` and ``B = Σ v_j v_jᵀ``.
 
-    The sums are over the active entries, m_j > 0 or x_j > 0, of a tile of M and of X = UV.
+    The sums are over the active entries of a tile of X = UV, and s is the residual there.
     """
 
     @abstractmethod
     def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
-        """``f = ½Σ_{m>0}(x − m)² + ½Σ_{m=0}max(0, x)²`` and ``‖m − max(0, x)‖²`` of each row."""
+        """f and the error of each row."""
 
     @abstractmethod
     def fit(self, rows: slice, X: Array, M: Array, U: Array, damping: Array) -> Fit:
@@ -49,6 +50,7 @@ class RowModels(ABC):
 class PlainModels(RowModels):
     """What the compiled models do, and those of an h that four numbers do not spell."""
 
+    loss: TileLoss
     V: Array
     step: Coordinate
     ridge: float | None
@@ -57,12 +59,11 @@ class PlainModels(RowModels):
     """curvatures below that are taken for it: the step in a coordinate is then one in a model that lies above"""
 
     def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
-        S = np.where(M > 0, X - M, np.maximum(X, 0.0)).astype(np.float64)
-        return 0.5 * np.square(S).sum(axis=1), np.square(np.maximum(S, -M)).sum(axis=1)
+        return self.loss.measure(X, M)
 
     def fit(self, rows: slice, X: Array, M: Array, U: Array, damping: Array) -> Fit:
-        active = (M > 0) | (X > 0)
-        G = np.where(active, X - M, 0.0) @ self.V.T
+        S, active = self.loss.active_residual(X, M)
+        G = S @ self.V.T
         B = damping[:, None, None] * np.eye(U.shape[1])
         for i, line in enumerate(active):
             B[i] += self.V[:, line] @ self.V[:, line].T
@@ -88,12 +89,12 @@ def _solved(B: Array, G: Array, U: Array, ridge: float) -> tuple[Array, Array]:
     return Z, -ridge * Z
 
 
-def spelt(V: Array, h: ScalarPenalty) -> PlainModels:
+def spelt(loss: TileLoss, V: Array, h: ScalarPenalty) -> PlainModels:
     """The models for a scalar penalty."""
-    return PlainModels(V, lambda rows, p, x, step: h.prox(x, step), h.ridge if h.quadratic else None)
+    return PlainModels(loss, V, lambda rows, p, x, step: h.prox(x, step), h.ridge if h.quadratic else None)
 
 
-def embedded(V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainModels:
+def embedded(loss: TileLoss, V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainModels:
     """The models for any separable H, by its prox on the whole block, of which one coordinate is wanted.
 
     The rows of U may be the columns of the block.
@@ -106,4 +107,4 @@ def embedded(V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainMo
             return H.prox(X.T, steps.T).T[rows, p]  # type: ignore[arg-type]  # an array of steps: H is separable
         return H.prox(X, steps)[rows, p]  # type: ignore[arg-type]  # as above
 
-    return PlainModels(V, step, ridge=None, floor=1.0 / (0.9 * H.step_limit))
+    return PlainModels(loss, V, step, ridge=None, floor=1.0 / (0.9 * H.step_limit))

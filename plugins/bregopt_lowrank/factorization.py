@@ -2,16 +2,45 @@
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart
-from bregopt_relu.block import LazyW
-from bregopt_relu.policies import balanced_quadratic, quartic, rescaled, unit_quadratic
+from bregopt import Array, Blocks, Kernel, Norms, Smad, SmoothPart, make
+from bregopt_lowrank.block import LazyW
 
 TILE_ENTRIES = 2**18
+
+
+@cache
+def _kernel(spec: str) -> Kernel:
+    kernel: Kernel = make("kernel", spec)
+    return kernel
+
+
+def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
+    """``a·ψ1 + b·ψ2``, or another leading term."""
+    return a * _kernel(leading) + b * _kernel("psi2")
+
+
+@cache
+def _unit_quadratic(name: str) -> Kernel:
+    """``½‖Y_i‖²`` of the block with that name."""
+    kernel: Kernel = make("kernel", "block-quadratic", **{name: 1.0})
+    return kernel
+
+
+def _balanced_quadratic(tau: float) -> Kernel:
+    """``½(τ‖U‖² + ‖V‖²/τ)``."""
+    return tau * _unit_quadratic("U") + (1.0 / tau) * _unit_quadratic("V")
+
+
+def _rescaled(tau: float) -> Kernel:
+    """``ψ1(√τ·U, V/√τ)``."""
+    kernel: Kernel = make("kernel", "balanced", tau)
+    return kernel
 
 
 def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
@@ -65,7 +94,7 @@ def constants(kernel: Kernel, norms: Norms, reduced: bool, extra: Kernel | None 
     to (tU, V/t). ``extra`` is what a further convex term of F needs from above. L is at least 1, as in the paper: the
     step 1/L is then known before W is, for every kernel that follows W.
     """
-    on_U, on_V = kernel.share(unit_quadratic("U")), kernel.share(unit_quadratic("V"))
+    on_U, on_V = kernel.share(_unit_quadratic("U")), kernel.share(_unit_quadratic("V"))
     if min(on_U, on_V) <= 0 or "spectral" not in norms:
         return None
     tau, spectral = math.sqrt(on_U / on_V), norms["spectral"]
@@ -83,9 +112,9 @@ def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: 
 
     Both sides are divided by ``scale`` first: with w for it no rounding comes between two equal quadratic parts.
     """
-    forms = [quartic(a / scale, 0.0) + (w / scale) * balanced_quadratic(1.0)]
+    forms = [quartic(a / scale, 0.0) + (w / scale) * _balanced_quadratic(1.0)]
     if tau != 1:
-        quadratic = (w / scale) * balanced_quadratic(tau)
-        forms += [(a / scale) * leading + quadratic for leading in (quartic(1.0, 0.0), rescaled(tau))]
+        quadratic = (w / scale) * _balanced_quadratic(tau)
+        forms += [(a / scale) * leading + quadratic for leading in (quartic(1.0, 0.0), _rescaled(tau))]
     share = max(kernel.share(form if extra is None else form + (1.0 / scale) * extra) for form in forms)
     return scale / share if share > 0 else math.inf

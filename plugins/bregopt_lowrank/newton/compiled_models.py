@@ -4,45 +4,31 @@ All loops are in one file: what numba keeps on disk of a loop is renewed when th
 """
 
 import math
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 from attrs import astuple, frozen
 
 from bregopt import Array, ScalarPenalty
-from bregopt_relu.njit import compiled
-from bregopt_relu.row_models import SWEEPS, Fit, RowModels
+from bregopt.compiled import first_class, jit, read_only
+from bregopt_lowrank.newton.row_models import SWEEPS, Fit, RowModels
+from bregopt_lowrank.tile_loss import TileLoops
 
 VANISHED = 1e-14
 """A pivot below that part of its diagonal entry is rounding."""
 
 
-@compiled
-def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
-    """``f_i`` and ``‖m_i − max(0, x_i)‖²`` of each row."""
-    for i in range(X.shape[0]):
-        residual = clipped = 0.0
-        for j in range(X.shape[1]):
-            m = float(M[i, j])
-            s = float(X[i, j]) - m
-            s = s if m > 0.0 else max(s, 0.0)
-            c = max(s, -m)
-            residual += s * s
-            clipped += c * c
-        value[i], error[i] = 0.5 * residual, clipped
-
-
-@compiled
-def _gradient(x: Any, m: Any, VT: Any, places: Any, g: Any) -> None:
+@jit
+def _gradient(slopes: Any, places: Any, VT: Any, g: Any) -> None:
     g[:] = 0.0
-    for j in places:
-        s = float(x[j]) - float(m[j])
-        v = VT[j]
+    for k in range(places.size):
+        s, v = slopes[k], VT[places[k]]
         for p in range(g.size):
             g[p] += s * v[p]
 
 
-@compiled
+@jit
 def _hessian(VT: Any, places: Any, B: Any) -> None:
     """``Σ v_j v_jᵀ``, four terms at a time, below the diagonal; then mirrored."""
     B[:] = 0.0
@@ -64,7 +50,7 @@ def _hessian(VT: Any, places: Any, B: Any) -> None:
             B[q, p] = B[p, q]
 
 
-@compiled
+@jit
 def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
     """z with ``(B + ridge)(z − u) = −(g + ridge·u)`` by Cholesky in place; a pivot that vanishes leaves its z at u."""
     r = g.size
@@ -94,7 +80,7 @@ def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
         slope[p] = -ridge * z[p]
 
 
-@compiled
+@jit
 def _sweep(B: Any, u: Any, l1: float, ridge: float, low: float, high: float, z: Any, slope: Any) -> None:
     """z from u by exact steps in one coordinate after the other; ``slope`` follows ``g + B(z − u)``."""
     z[:] = u
@@ -114,8 +100,9 @@ def _sweep(B: Any, u: Any, l1: float, ridge: float, low: float, high: float, z: 
             return
 
 
-@compiled
+@jit
 def _fit(
+    active: Any,
     X: Any,
     M: Any,
     U: Any,
@@ -131,10 +118,12 @@ def _fit(
     l1, ridge, low, high = penalty
     r, total = VT.shape[1], 0
     g, slope, B = np.empty(r), np.empty(r), np.empty((r, r))
+    columns, slopes = np.empty(X.shape[1], np.int64), np.empty(X.shape[1])
     for i in range(X.shape[0]):
-        places = np.flatnonzero((M[i] > 0.0) | (X[i] > 0.0))
-        total += places.size
-        _gradient(X[i], M[i], VT, places, g)
+        count = active(X[i], M[i], columns, slopes)
+        places = columns[:count]
+        total += count
+        _gradient(slopes[:count], places, VT, g)
         _hessian(VT, places, B)
         for p in range(r):
             B[p, p] += damping[i]
@@ -150,21 +139,34 @@ def _fit(
     return total
 
 
+@cache
+def _loops(loss: TileLoops, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """``measure`` and ``active`` of a loss, compiled."""
+    row = np.empty(1, dtype)
+    return jit(loss.measure), first_class(
+        loss.active, row, read_only(row), np.empty(1, np.int64), np.empty(1), returns=0
+    )
+
+
 @final
 @frozen(eq=False)
 class CompiledModels(RowModels):
-    """The models for a scalar penalty; Vᵀ by rows, in float64."""
+    """The models for a scalar penalty."""
 
+    loss: TileLoops
     VT: Array
+    """by rows, in float64"""
     h: ScalarPenalty
 
     def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
+        measure, _ = _loops(self.loss, X.dtype)
         value, error = np.empty(len(X)), np.empty(len(X))
-        _measure(X, M, value, error)
+        measure(X, read_only(M), value, error)
         return value, error
 
     def fit(self, rows: slice, X: Array, M: Array, U: Array, damping: Array) -> Fit:
+        _, active = _loops(self.loss, X.dtype)
         Z, fall, residual = np.empty_like(U), np.empty(len(U)), np.empty(len(U))
         penalty = tuple(map(float, astuple(self.h)))
-        active = _fit(X, M, U, self.VT, damping, penalty, self.h.quadratic, Z, fall, residual)
-        return Fit(Z, fall, residual, active)
+        count = _fit(active, X, read_only(M), U, self.VT, damping, penalty, self.h.quadratic, Z, fall, residual)
+        return Fit(Z, fall, residual, count)

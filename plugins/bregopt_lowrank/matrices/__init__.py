@@ -1,0 +1,1 @@
+"""The data matrix M, wherever it lies."""

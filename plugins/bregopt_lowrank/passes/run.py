@@ -1,0 +1,121 @@
+"""The one pass of an iteration: walks over the rows of M in several threads, and what the factors alone bring to it."""
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt import Array
+from bregopt.compiled import read_only, wanted
+from bregopt_lowrank.passes import numpy_walks
+from bregopt_lowrank.passes.request import PassRequest, PassResult
+from bregopt_lowrank.passes.threads import one_blas_thread, reader, spread
+from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace, split, tiling
+from bregopt_lowrank.tile_loss import TileLoss
+
+if TYPE_CHECKING:
+    from bregopt_lowrank.matrices.local import LocalMatrix
+
+SMALL = 200_000
+"""Entries of M from which on compiled loops pay for their import."""
+ALONE = 2**17
+"""Entries of M below which a second thread costs more than it brings."""
+PIECE = 1024
+"""Rows of the factors that are worked on at a time."""
+
+
+def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
+    """The pass over the whole of M."""
+    m, n = M.shape
+    walks = _walks(M, request.loss)
+    with one_blas_thread():
+        job = _Job.of(M, request, walks)
+        results = spread(job.over, split(slice(0, m), 1 if m * n < ALONE else M.threads))
+    return reduce(PassResult.plus, results)
+
+
+def _walks(M: "LocalMatrix", loss: TileLoss) -> Walks:
+    """Compiled, or those of NumPy where M is small."""
+    if not wanted() or M.shape[0] * M.shape[1] < SMALL:
+        return numpy_walks.walks(loss, sparse=M.source is None)
+    from bregopt_lowrank.passes import compiled_walks
+
+    return compiled_walks.walks(loss.loops, M.dtype, (M.starts.dtype, M.columns.dtype) if M.source is None else None)
+
+
+@final
+@frozen(eq=False)
+class _Job:
+    """A pass, its factors in the precision of M."""
+
+    M: "LocalMatrix"
+    request: PassRequest
+    walks: Walks
+    tiling: Tiling
+    factors: Factors
+
+    @classmethod
+    def of(cls, M: "LocalMatrix", request: PassRequest, walks: Walks) -> "_Job":
+        def ready(X: Array | None) -> Array:
+            there = np.empty((0, rank), M.dtype) if X is None else np.ascontiguousarray(X, dtype=M.dtype)
+            return np.asarray(read_only(there))
+
+        rank = request.V.shape[0]
+        VT = ready(request.V.T)
+        VT_bar = VT if request.V_bar is request.V else ready(None if request.V_bar is None else request.V_bar.T)
+        factors = Factors(ready(request.U), VT, ready(request.U_bar), VT_bar)
+        return cls(M, request, walks, tiling(M.shape[1], rank, M.dtype, kept=request.update is not None), factors)
+
+    def over(self, span: slice) -> PassResult:
+        """The pass over some rows."""
+        request, tiling, n, rank = self.request, self.tiling, self.M.shape[1], self.request.V.shape[0]
+        workspace = Workspace.of(tiling, n, rank, self.M.dtype, gap=request.distance)
+        right = np.zeros((0 if request.U_bar is None and request.update is None else n, rank))
+        totals = Accumulators(np.empty((0, rank)) if request.left is None else request.left, right, np.zeros(4))
+        for held, part in _held(self.M, span):
+            if request.update is None or request.left is None:
+                self.walks.visit(*held, part.start, part.stop, tiling, self.factors, totals, workspace)
+                continue
+            for top in range(part.start, part.stop, tiling.height):
+                rows = slice(top, min(top + tiling.height, part.stop))
+                self.walks.visit(*held, rows.start, rows.stop, tiling, self.factors, totals, workspace)
+                U = np.ascontiguousarray(request.update(rows, request.left[rows]), dtype=self.M.dtype)
+                self.walks.add_right(read_only(U), tiling, right, workspace)
+        residual, error, of_W, distance = totals.sums.tolist()
+        return PassResult(residual, error, of_W, distance, right if len(right) else None, *_grams(request, span))
+
+
+def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slice]]:
+    """The arrays of M for some rows, and which; what is not in memory is read ahead, part by part."""
+    if M.source is None:
+        yield (read_only(M.starts), read_only(M.columns), read_only(M.values)), span
+    elif M.resident:
+        yield (read_only(M.source), 0), span
+    else:
+        parts = M.parts(span)
+        upcoming = reader().submit(M.read, parts[0])
+        for k, part in enumerate(parts):
+            read = upcoming.result()
+            if k + 1 < len(parts):
+                upcoming = reader().submit(M.read, parts[k + 1])
+            yield (read_only(read), part.start), part
+
+
+def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
+    """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and (X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
+    V, V_bar = request.V, request.V_bar
+    if not request.lags or request.U_bar is None or V_bar is None or request.left is None:
+        return request.U[span].T @ request.U[span], None, None
+    on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
+    plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))
+    for rows in split(span, -(-(span.stop - span.start) // PIECE)):
+        U, U_bar, left = request.U[rows], request.U_bar[rows], request.left[rows]
+        dU = U_bar - U
+        left += dU @ on_dU  # X̄ − X = dU V̄ + U dV
+        left += U @ on_U
+        plain += U.T @ U
+        bar += U_bar.T @ U_bar
+        cross += U_bar.T @ dU
+    return plain, bar, cross
