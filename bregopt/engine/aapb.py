@@ -70,7 +70,7 @@ class AAPB(Method):
             beta=plan.beta,
             divergence=D,
             stationarity=plan.model.residual(Y),
-            assumptions=self.test_assumptions(BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard)),
+            assumptions=BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard).assumptions_met(),
             inner=following,
         )
 

@@ -1,7 +1,7 @@
 """A Bregman step with extrapolation: foreseen, planned and taken, and what the descent theorem assumes of it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any, final
 
@@ -181,6 +181,9 @@ class BregmanStep:
     """the upper test, where it was made"""
     guarded: bool
     """whether a step that raises Φ is taken again with β = 0"""
+
+    def assumptions_met(self) -> Mapping[str, bool]:
+        return {assumption.name: assumption.holds(self) for assumption in ASSUMPTIONS}
 
 
 def _step(it: BregmanStep) -> bool:

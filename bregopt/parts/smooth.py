@@ -1,13 +1,14 @@
 """F(Y, W): smooth in Y, without a global Lipschitz constant."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
-from bregopt import validate
 from bregopt.blocks import Array, Blocks
+from bregopt.errors import parameter
 from bregopt.parts.kernel import Kernel, Norms
 
 
@@ -16,10 +17,16 @@ from bregopt.parts.kernel import Kernel, Norms
 class Smad:
     """What F promises about a kernel ψ: ``−lower·D_ψ ≤ D_F ≤ upper·D_ψ``, and ``−D_F ≤ D_low``, where known."""
 
-    upper: float = field(validator=validate.number(above=0))
-    lower: float | None = field(default=None, validator=validate.number(at_least=0, optional=True))
+    upper: float
+    lower: float | None = None
     """what a method that extrapolates needs"""
     low: Kernel | None = None
+
+    def __attrs_post_init__(self) -> None:  # one is made at every iteration, so the tests are plain ones
+        if not 0 < self.upper < math.inf:
+            raise parameter("upper", "Smad", "a finite number > 0", self.upper)
+        if self.lower is not None and not 0 <= self.lower < math.inf:
+            raise parameter("lower", "Smad", "a finite number >= 0", self.lower)
 
 
 class SmoothPart(ABC):

@@ -7,11 +7,11 @@ from bregopt_lowrank.block import LazyW, LowRankBlock
 from bregopt_lowrank.factorization import Factorization, quartic
 from bregopt_lowrank.graph import SharedPolicy, WithSmooth
 from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
-from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.matrices.spectrum import gram, image, norm_by_passes, subspace
-from bregopt_lowrank.passes.request import PassRequest, PassResult
+from bregopt_lowrank.passes.numpy_walks import sum_of_squares
 from bregopt_lowrank.starts import ScaledRandom
-from bregopt_lowrank.tile_loss import TileLoops, TileLoss, TileSums, sum_of_squares
+from bregopt_lowrank.tile_loss import TileLoops, TileLoss, TileSums
 
 __all__ = [
     "Factorization",

@@ -71,8 +71,3 @@ class TileLoss(ABC):
     @abstractmethod
     def loops(self) -> TileLoops:
         """The same to be compiled."""
-
-
-def sum_of_squares(X: Array) -> float:
-    """‖X‖², summed in float64."""
-    return float(np.vdot(X, X)) if X.dtype == np.float64 else float(np.square(X).sum(dtype=np.float64))

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from bregopt import Array
 from bregopt.errors import DataError, parameter
 from bregopt_lowrank.matrices import spectrum
-from bregopt_lowrank.matrices.matrix import Matrix
-from bregopt_lowrank.passes.request import PassRequest, PassResult
+from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.passes.run import run
 from bregopt_lowrank.passes.threads import thread_count
 from bregopt_lowrank.passes.tiling import split

@@ -8,10 +8,15 @@ import numpy as np
 
 from bregopt import Array
 from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace
-from bregopt_lowrank.tile_loss import TileLoss, TileSums, sum_of_squares
+from bregopt_lowrank.tile_loss import TileLoss, TileSums
 
 Residual = Callable[[Array, slice, slice], TileSums]
 """``(X, rows, block)``: S in place of X, and its sums."""
+
+
+def sum_of_squares(X: Array) -> float:
+    """‖X‖², summed in float64."""
+    return float(np.vdot(X, X)) if X.dtype == np.float64 else float(np.square(X).sum(dtype=np.float64))
 
 
 def walks(loss: TileLoss, *, sparse: bool) -> Walks:

@@ -9,8 +9,8 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import read_only, wanted
+from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks
-from bregopt_lowrank.passes.request import PassRequest, PassResult
 from bregopt_lowrank.passes.threads import one_blas_thread, reader, spread
 from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace, split, tiling
 from bregopt_lowrank.tile_loss import TileLoss
@@ -38,7 +38,7 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
 
 def _walks(M: "LocalMatrix", loss: TileLoss) -> Walks:
     """Compiled, or those of NumPy where M is small."""
-    if not wanted() or M.shape[0] * M.shape[1] < SMALL:
+    if M.shape[0] * M.shape[1] < SMALL or not wanted():
         return numpy_walks.walks(loss, sparse=M.source is None)
     from bregopt_lowrank.passes import compiled_walks
 

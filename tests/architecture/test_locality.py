@@ -1,0 +1,79 @@
+"""How far a reader has to go: the files that one iteration passes through, and the size of what holds one idea."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import frozen
+
+import bregopt as bo
+
+ROOT = Path(__file__).parents[2]
+M = np.maximum(0, np.random.default_rng(0).standard_normal((12, 9)))
+
+
+@frozen(eq=False)
+class Misfit(bo.SmoothPart):
+    """``½‖W − UV‖²``."""
+
+    def value(self, Y, W):
+        return 0.5 * float(np.sum((W - Y.U @ Y.V) ** 2))
+
+    def value_and_gradient(self, Y, W):
+        S = Y.U @ Y.V - W
+        return 0.5 * float(np.sum(S**2)), bo.Blocks(U=S @ Y.V.T, V=Y.U.T @ S)
+
+
+@frozen(eq=False)
+class Latent(bo.ClosedFormBlock):
+    """W = M where M > 0, min(0, UV) elsewhere."""
+
+    def argmin(self, smooth, Y):
+        return np.where(M > 0, M, np.minimum(0, Y.U @ Y.V))
+
+    def value(self, W):
+        return 0.0
+
+
+def files_of_an_iteration(problem, method, start):
+    """The files of bregopt and of its plugins whose code runs in the fifth iteration."""
+    run, files = bo.iterate(problem, method=method, start=start), set()
+    for _ in range(5):
+        next(run)
+
+    def seen(frame, event, argument):
+        path = Path(frame.f_code.co_filename)
+        if any(ROOT / folder in path.parents for folder in ("bregopt", "plugins")):
+            files.add(path)
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        next(run)
+    finally:
+        sys.setprofile(before)
+    return files
+
+
+@pytest.mark.parametrize("method", ["aapb", "aapb(0.6, 1)", "apb(1)"])
+def test_an_iteration_on_a_plain_problem_passes_through_twenty_files_at_most(method):
+    rng = np.random.default_rng(1)
+    start = bo.Blocks(U=rng.standard_normal((12, 2)), V=rng.standard_normal((2, 9)))
+    kernel = bo.make("kernel", "psi1") + 30.0 * bo.make("kernel", "psi2")
+    H = bo.make("regularizer", "l1(0.1)")
+    problem = bo.Problem(smooth=Misfit(), block=Latent(), kernel=kernel, regularizer=H)
+    files = files_of_an_iteration(problem, method, start)
+    assert ROOT / "bregopt" / "engine" / "aapb.py" in files
+    assert len(files) <= 20, sorted(str(path.relative_to(ROOT)) for path in files)
+
+
+def test_the_algorithm_box_fits_on_a_page():
+    assert len((ROOT / "bregopt" / "engine" / "aapb.py").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize(
+    ("folder", "most"), [("bregopt/cli", 14), ("bregopt/testing", 22), ("plugins/bregopt_methods", 24)]
+)
+def test_no_package_is_scattered_over_many_files(folder, most):
+    assert len(list((ROOT / folder).rglob("*.py"))) <= most
