@@ -263,7 +263,7 @@ def test_an_iteration_costs_about_four_products():
 
 @pytest.mark.parametrize("start", ["scaled-random", "tsvd"])
 def test_no_step_stays_shorter_than_half_of_what_the_curvature_allows(start):
-    M = scipy.sparse.random_array((120, 90), density=0.03, rng=np.random.default_rng(5), format="csr")
+    M = scipy.sparse.random_array((120, 90), density=0.03, random_state=np.random.default_rng(5), format="csr")
     problem = small("l1(0.01)", "l1(0.015)", rank=10, M=M)
     states = list(itertools.islice(bo.iterate(problem, method="bella", start=start), 1, 200))
     waiting = longest = 0

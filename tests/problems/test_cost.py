@@ -14,7 +14,7 @@ PAPER = "aapb(beta=0.6, step=1)"
 @pytest.mark.parametrize("method", [PAPER, "aapb", "apb"])
 def test_a_sparse_matrix_is_never_made_dense(method):
     def solve(m, n, density):
-        M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
+        M = scipy.sparse.random_array((m, n), density=density, random_state=np.random.default_rng(0), format="csr")
         problem = bo.compose("relu-nmd", M, rank=10, U="l1(0.01)", V="l1(0.01)", kernel="paper")
         return bo.solve(problem, method=method, max_iterations=5)
 

@@ -239,7 +239,7 @@ def test_where_only_the_prox_is_known_there_is_no_subgradient():
 @pytest.mark.parametrize("form", ["dense", "CSR"])
 def test_nothing_of_the_size_of_a_dense_matrix_is_made(form):
     def solve(m, n, density):
-        M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
+        M = scipy.sparse.random_array((m, n), density=density, random_state=np.random.default_rng(0), format="csr")
         M = M.toarray() if form == "dense" else M
         problem = bo.compose("relu-nmd", M, rank=5, U="l1(0.01)", V="l1(0.01)", kernel="paper", threads=1)
         tracemalloc.start()

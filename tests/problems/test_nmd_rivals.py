@@ -248,7 +248,7 @@ def test_a_rank_beyond_that_of_the_data_does_no_harm(method):
 @pytest.mark.parametrize("method", ["ebcd-nmd", "a-nmd", "cocain", "bpg"])
 def test_a_sparse_matrix_is_never_made_dense(method):
     def solve(m, n, density):
-        M = scipy.sparse.random_array((m, n), density=density, rng=np.random.default_rng(0), format="csr")
+        M = scipy.sparse.random_array((m, n), density=density, random_state=np.random.default_rng(0), format="csr")
         return bo.solve(bo.compose("relu-nmd", M, rank=5), method=method, max_iterations=3)
 
     solve(500, 500, 0.1)  # large enough to load the compiled loops, which are not what is measured
