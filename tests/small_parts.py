@@ -67,6 +67,32 @@ class Huber(bo.Regularizer):
 
 
 @frozen
+class HalfSquares(bo.SmoothPart):
+    """``F = ½‖W − UV‖²``, under the names that the two blocks have."""
+
+    names: tuple[str, str] = ("U", "V")
+
+    def value(self, Y, W):
+        U, V = (Y[name] for name in self.names)
+        return 0.5 * float(np.sum((W - U @ V) ** 2))
+
+    def value_and_gradient(self, Y, W):
+        U, V = (Y[name] for name in self.names)
+        S = U @ V - W
+        return 0.5 * float(np.sum(S**2)), bo.Blocks(**dict(zip(self.names, (S @ V.T, U.T @ S), strict=True)))
+
+    def gram(self, Y, name):
+        U, V = (Y[name] for name in self.names)
+        return V @ V.T if name == self.names[0] else U.T @ U
+
+    def smad(self, kernel, norms, reduced):
+        if "frobenius" not in norms:
+            return None
+        bound = 1 / kernel.share(bo.make("kernel", "psi1") + norms["frobenius"] * bo.make("kernel", "psi2"))
+        return bo.Smad(upper=bound, lower=bound)
+
+
+@frozen
 class NoBlock(bo.ClosedFormBlock):
     """``G = 0``, for an F that does not depend on W."""
 

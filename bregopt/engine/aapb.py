@@ -119,11 +119,7 @@ class AAPB(Method):
         return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
 
     def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
-        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
-        if state.iteration == 0:
-            return None
-        gradient = problem.oracle.evaluate(state.Y, at=state.Y).gradient
-        return Subgradient(gradient + state.inner.last.model.subgradient_of_H(state.Y), gradient.norm())
+        return None if state.iteration == 0 else state.inner.last.model.subgradient(state.Y)
 
     @property
     def reduced(self) -> bool:

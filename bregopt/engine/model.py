@@ -7,6 +7,7 @@ from typing import final
 from attrs import frozen
 
 from bregopt.blocks import Blocks
+from bregopt.engine.method import Subgradient
 from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Evaluation
@@ -72,3 +73,8 @@ class BregmanModel:
         """``(∇ψ(Ȳ) − ∇ψ(Y))/λ − ∇F(Ȳ, W)``, an element of ∂H(Y) for the minimiser Y."""
         fall = (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)
         return fall - self.evaluation.gradient
+
+    def subgradient(self, Y: Blocks) -> Subgradient:
+        """``∇F(Y, W(Y)) + ξ``, an element of ∂Φ(Y), with the ξ ∈ ∂H(Y) of the minimiser Y."""
+        gradient = self.problem.oracle.evaluate(Y, at=Y).gradient
+        return Subgradient(gradient + self.subgradient_of_H(Y), gradient.norm())

@@ -1,5 +1,7 @@
 """What this plugin registers."""
 
+from collections.abc import Callable
+
 from bregopt import Method, Registrar, Selector, hookimpl
 from bregopt_methods.acceleration.hybrid import hybrid
 from bregopt_methods.auto import Auto
@@ -13,25 +15,30 @@ from bregopt_methods.nmd.a_nmd import ANMD
 from bregopt_methods.nmd.ebcd_nmd import EBCD
 from bregopt_methods.palm.palm import IPALM, IPPALM, PALM, PPALM
 
+METHODS: dict[str, Callable[..., Method]] = {
+    "aapb": aapb,
+    "aapb-certified": aapb_certified,
+    "aapb-paper": aapb_paper,
+    "apb": apb,
+    "apb-paper": apb_paper,
+    "palm": PALM,
+    "ipalm": IPALM,
+    "ppalm": PPALM,
+    "ippalm": IPPALM,
+    "bpg": bpg,
+    "cocain": cocain,
+    "bella": BELLA,
+    "a-nmd": ANMD,
+    "ebcd-nmd": EBCD,
+    "ecd": ECD,
+    "els": ELS,
+    "aals": AALS,
+    "hybrid": hybrid,
+}
+
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Selector, "auto", Auto)
-    registry.add(Method, "aapb", aapb)
-    registry.add(Method, "aapb-certified", aapb_certified)
-    registry.add(Method, "aapb-paper", aapb_paper)
-    registry.add(Method, "apb", apb)
-    registry.add(Method, "apb-paper", apb_paper)
-    registry.add(Method, "palm", PALM)
-    registry.add(Method, "ipalm", IPALM)
-    registry.add(Method, "ppalm", PPALM)
-    registry.add(Method, "ippalm", IPPALM)
-    registry.add(Method, "bpg", bpg)
-    registry.add(Method, "cocain", cocain)
-    registry.add(Method, "bella", BELLA)
-    registry.add(Method, "a-nmd", ANMD)
-    registry.add(Method, "ebcd-nmd", EBCD)
-    registry.add(Method, "ecd", ECD)
-    registry.add(Method, "els", ELS)
-    registry.add(Method, "aals", AALS)
-    registry.add(Method, "hybrid", hybrid)
+    for name, method in METHODS.items():
+        registry.add(Method, name, method)

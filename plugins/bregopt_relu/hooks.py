@@ -13,10 +13,8 @@ from bregopt_relu.problem import relu_nmd
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Problem, "relu-nmd", relu_nmd)
-    registry.add(KernelPolicy, "paper", paper)
-    registry.add(KernelPolicy, "tight", tight)
-    registry.add(KernelPolicy, "s4", s4)
-    registry.add(KernelPolicy, "fixed", fixed)
+    for kernel in (paper, tight, s4, fixed):
+        registry.add(KernelPolicy, kernel.__name__, kernel)
 
 
 @hookimpl

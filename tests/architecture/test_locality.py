@@ -6,23 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from attrs import frozen
+from small_parts import HalfSquares
 
 import bregopt as bo
 
 ROOT = Path(__file__).parents[2]
 M = np.maximum(0, np.random.default_rng(0).standard_normal((12, 9)))
-
-
-@frozen(eq=False)
-class Misfit(bo.SmoothPart):
-    """``½‖W − UV‖²``."""
-
-    def value(self, Y, W):
-        return 0.5 * float(np.sum((W - Y.U @ Y.V) ** 2))
-
-    def value_and_gradient(self, Y, W):
-        S = Y.U @ Y.V - W
-        return 0.5 * float(np.sum(S**2)), bo.Blocks(U=S @ Y.V.T, V=Y.U.T @ S)
 
 
 @frozen(eq=False)
@@ -62,7 +51,7 @@ def test_an_iteration_on_a_plain_problem_passes_through_twenty_files_at_most(met
     start = bo.Blocks(U=rng.standard_normal((12, 2)), V=rng.standard_normal((2, 9)))
     kernel = bo.make("kernel", "psi1") + 30.0 * bo.make("kernel", "psi2")
     H = bo.make("regularizer", "l1(0.1)")
-    problem = bo.Problem(smooth=Misfit(), block=Latent(), kernel=kernel, regularizer=H)
+    problem = bo.Problem(smooth=HalfSquares(), block=Latent(), kernel=kernel, regularizer=H)
     files = files_of_an_iteration(problem, method, start)
     assert ROOT / "bregopt" / "engine" / "aapb.py" in files
     assert len(files) <= 20, sorted(str(path.relative_to(ROOT)) for path in files)

@@ -13,3 +13,5 @@ def test_every_public_name_has_a_line_in_the_notation():
     explained = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
     missing = sorted(set(bo.__all__) - set(explained))
     assert not missing, f"docs/notation.md has no line for {', '.join(missing)}"
+    gone = sorted(set(explained) - set(bo.__all__))
+    assert not gone, f"docs/notation.md explains {', '.join(gone)}, which bregopt does not have"

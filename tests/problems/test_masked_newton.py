@@ -11,6 +11,7 @@ from bregopt_lowrank.newton.row_models import embedded, spelt
 from bregopt_lowrank.newton.row_newton import judge, row_newton, transposed
 from bregopt_relu.relu import ReluLoss
 from row_reference import reference_row_newton, reference_run
+from small_parts import NoBlock
 
 import bregopt as bo
 from bregopt.errors import IncompatibleError
@@ -265,20 +266,7 @@ def quadratic():
         def value_and_gradient(self, Y, W):
             return 0.5 * Y.dot(Y), Y
 
-    @frozen
-    class Nothing(bo.ClosedFormBlock):
-        """No block."""
-
-        def argmin(self, smooth, Y):
-            return None
-
-        def value(self, W):
-            return 0.0
-
-        def norms(self, W):
-            return {}
-
-    return bo.Problem(smooth=Half(), block=Nothing(), kernel=bo.make("kernel", "psi2"), start=bo.Blocks(Y=np.ones(3)))
+    return bo.Problem(smooth=Half(), block=NoBlock(), kernel=bo.make("kernel", "psi2"), start=bo.Blocks(Y=np.ones(3)))
 
 
 def relu(**options):

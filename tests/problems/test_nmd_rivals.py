@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
+from small_parts import HalfSquares
 from test_other_problems import completion, quartic_problem
 
 import bregopt as bo
@@ -206,19 +207,6 @@ def test_what_is_not_the_bare_factorisation_is_refused(M, method):
 
 @pytest.mark.parametrize("method", ["ebcd-nmd", "a-nmd"])
 def test_another_factorisation_is_solved_under_its_own_names(M, method):
-    class Named(bo.SmoothPart):
-        """½‖W − AB‖²."""
-
-        def value(self, Y, W):
-            return 0.5 * float(np.sum((W - Y.A @ Y.B) ** 2))
-
-        def value_and_gradient(self, Y, W):
-            S = Y.A @ Y.B - W
-            return 0.5 * float(np.sum(S**2)), bo.Blocks(A=S @ Y.B.T, B=Y.A.T @ S)
-
-        def gram(self, Y, name):
-            return Y.B @ Y.B.T if name == "A" else Y.A.T @ Y.A
-
     class Observed(bo.ClosedFormBlock):
         """W = M where M > 0, AB elsewhere: matrix completion."""
 
@@ -231,7 +219,7 @@ def test_another_factorisation_is_solved_under_its_own_names(M, method):
     rng = np.random.default_rng(0)
     start = bo.Blocks(A=rng.standard_normal((31, RANK)), B=rng.standard_normal((RANK, 23)))
     kernel = bo.make("kernel", "psi1") + 100 * bo.make("kernel", "psi2")
-    problem = bo.Problem(smooth=Named(), block=Observed(), kernel=kernel)
+    problem = bo.Problem(smooth=HalfSquares(("A", "B")), block=Observed(), kernel=kernel)
     result = bo.solve(problem, method=method, start=start, max_iterations=100)
     assert result.objective < 1e-2 * result.history["objective"][0]
     assert result.Y.names == ("A", "B")

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from attrs import frozen
+from small_parts import HalfSquares
 
 import bregopt as bo
 
@@ -27,22 +28,6 @@ class Completion(bo.ClosedFormBlock):
 
     def bound_norms(self, norms, Y, Y_prev):
         return {"frobenius": norms["frobenius"] + float(np.linalg.norm(Y.U @ Y.V - Y_prev.U @ Y_prev.V))}
-
-
-@frozen
-class HalfSquares(bo.SmoothPart):
-    """``F = ½‖W − UV‖²``."""
-
-    def value(self, Y, W):
-        return 0.5 * float(np.sum((W - Y.U @ Y.V) ** 2))
-
-    def value_and_gradient(self, Y, W):
-        R = Y.U @ Y.V - W
-        return 0.5 * float(np.sum(R**2)), bo.Blocks(U=R @ Y.V.T, V=Y.U.T @ R)
-
-    def smad(self, kernel, norms, reduced):
-        bound = 1 / kernel.share(bo.make("kernel", "psi1") + norms["frobenius"] * bo.make("kernel", "psi2"))
-        return bo.Smad(upper=bound, lower=bound)
 
 
 @frozen(eq=False)

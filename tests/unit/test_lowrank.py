@@ -101,17 +101,13 @@ def test_a_matrix_with_negative_entries_has_a_spectral_bound_wherever_it_lies():
 
 def shifted_residual(X, M, i0, j0, sums):
     """The loops of ``Shifted`` for a dense M; numba compiles them."""
-    residual = of_W = 0.0
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             w = 2.0 * M[i0 + i, j0 + j] - 1.0
-            s = X[i, j] - w
-            X[i, j] = s
-            residual += s * s
-            of_W += w * w
-    sums[0] += residual
-    sums[1] += 0.25 * residual
-    sums[2] += of_W
+            X[i, j] -= w
+            sums[0] += X[i, j] ** 2
+            sums[1] += 0.25 * X[i, j] ** 2
+            sums[2] += w * w
     return X.size
 
 

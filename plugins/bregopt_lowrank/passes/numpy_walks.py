@@ -24,35 +24,14 @@ def walks(loss: TileLoss, *, sparse: bool) -> Walks:
     return Walks(partial(_sparse if sparse else _dense, loss), _add_right)
 
 
-def _dense(
-    loss: TileLoss,
-    M: Array,
-    shift: int,
-    a: int,
-    b: int,
-    tiling: Tiling,
-    factors: Factors,
-    totals: Accumulators,
-    workspace: Workspace,
-) -> None:
+def _dense(loss: TileLoss, M: Array, shift: int, *walk: Any) -> None:
     def residual(X: Array, rows: slice, block: slice) -> TileSums:
         return loss.residual(X, M[rows.start - shift : rows.stop - shift, block])
 
-    _walk(residual, a, b, tiling, factors, totals, workspace)
+    _walk(residual, *walk)
 
 
-def _sparse(
-    loss: TileLoss,
-    starts: Any,
-    columns: Any,
-    values: Array,
-    a: int,
-    b: int,
-    tiling: Tiling,
-    factors: Factors,
-    totals: Accumulators,
-    workspace: Workspace,
-) -> None:
+def _sparse(loss: TileLoss, starts: Any, columns: Any, values: Array, *walk: Any) -> None:
     def residual(X: Array, rows: slice, block: slice) -> TileSums:
         entries = slice(starts[rows.start], starts[rows.stop])
         lines = np.repeat(np.arange(len(X)), np.diff(starts[rows.start : rows.stop + 1]))
@@ -60,7 +39,7 @@ def _sparse(
         places = lines[inside], columns[entries][inside] - block.start
         return loss.sparse_residual(X, places, values[entries][inside])
 
-    _walk(residual, a, b, tiling, factors, totals, workspace)
+    _walk(residual, *walk)
 
 
 def _walk(

@@ -118,11 +118,7 @@ class BELLA(Method):
         return max(last.gain, rise) <= noise and envelope.residual.norm() < before.residual.norm()
 
     def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
-        """A = ∇f(Y) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
-        if state.iteration == 0:
-            return None
-        slope = problem.oracle.evaluate(state.Y, at=state.Y).gradient
-        return Subgradient(slope + state.inner.step.envelope.model.subgradient_of_H(state.Y), slope.norm())
+        return None if state.iteration == 0 else state.inner.step.envelope.model.subgradient(state.Y)
 
     @property
     def lyapunov(self) -> str:

@@ -209,11 +209,7 @@ class CoCaIn(Method):
         return (1 - self.beta.delta) * kernel.strong_convexity / modulus if modulus else math.inf
 
     def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
-        """A = ∇f(Y) + ξ, with ξ ∈ ∂H(Y) from the proximal step that made Y."""
-        if state.iteration == 0:
-            return None
-        slope = problem.oracle.evaluate(state.Y, at=state.Y).gradient
-        return Subgradient(slope + state.inner.last.model.subgradient_of_H(state.Y), slope.norm())
+        return None if state.iteration == 0 else state.inner.last.model.subgradient(state.Y)
 
     @property
     def lyapunov(self) -> str:

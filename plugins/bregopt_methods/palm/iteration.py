@@ -116,6 +116,16 @@ class PalmMethod(Method):
         return (STEP, EXTRAPOLATION) if self.moves else (STEP,)
 
 
+class WithoutInertia(PalmMethod):
+    """α = β = 0, and so Δ has no part in it."""
+
+    moves = False
+
+    @final
+    def inertia(self, k: int) -> tuple[float, float]:
+        return 0.0, 0.0
+
+
 def _lag(made: "PalmUpdate", Y_prev: Blocks) -> float:
     """``½Σδ‖Y − Y_prev‖²``."""
     pairs = zip(Y_prev.names, made.weights, strict=True)

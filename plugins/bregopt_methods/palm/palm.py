@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from bregopt import Regularizer, validate
 from bregopt.errors import IncompatibleError, parameter
-from bregopt_methods.palm.iteration import PalmMethod
+from bregopt_methods.palm.iteration import PalmMethod, WithoutInertia
 
 GROWING = "growing"
 
@@ -30,7 +30,7 @@ def below_one_or_growing(instance: Any, attribute: Any, value: Any) -> None:
 
 @final
 @frozen
-class PALM(PalmMethod):
+class PALM(WithoutInertia):
     """Proximal alternating linearised minimisation: W exactly, then each block with c = γL.
 
     Bolte, Sabach and Teboulle ask for γ > 1, so that Φ falls by a share of |Y⁺ − Y|² whatever H is; where H is convex
@@ -38,10 +38,6 @@ class PALM(PalmMethod):
     """
 
     gamma: float = field(default=1.001, validator=validate.number(above=0))
-    moves = False
-
-    def inertia(self, k: int) -> tuple[float, float]:
-        return 0.0, 0.0
 
     def modulus(self, H: Regularizer, L: float) -> float:
         return self.gamma * L
@@ -88,14 +84,10 @@ class IPALM(PalmMethod):
 
 @final
 @frozen
-class PPALM(PalmMethod):
+class PPALM(WithoutInertia):
     """Partial PALM: W exactly, then each block by a proximal gradient step with c = scale·L."""
 
     scale: float = field(default=1.0, validator=validate.number(above=0))
-    moves = False
-
-    def inertia(self, k: int) -> tuple[float, float]:
-        return 0.0, 0.0
 
     def modulus(self, H: Regularizer, L: float) -> float:
         return self.scale * L
