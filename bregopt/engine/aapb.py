@@ -80,13 +80,13 @@ class AAPB(Method):
         """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}); ``step`` is the λ to go on with."""
         promise = partial(problem.smooth.constants, reduced=self.reduced)
         forecast = KernelForecast(problem, Y, last, promise, self.reduced, lagging=self.w == "Y")
-        step = self.step.propose(step, forecast.longest_step() if self.step.needs_limit(step) else None)
+        step = self.step.propose(step, forecast.longest_step() if self.step.needs_limit(step) else None)  # λ_k
         beta, memory = 0.0, last.memory
         if last.divergence > 0:
-            beta, memory = self.beta.choose(forecast.context(step), memory)
+            beta, memory = self.beta.choose(forecast.context(step), memory)  # β_k
         beta = beta if extrapolate else 0.0
         while True:
-            evaluation = self._evaluate(problem, Y, forecast.extrapolated(beta))
+            evaluation = self._evaluate(problem, Y, forecast.extrapolated(beta))  # Ȳ^k, W^{k+1} and ∇F(Ȳ^k, W^{k+1})
             model = BregmanModel(problem, evaluation, forecast.policy.at(evaluation.norms), step)
             smad = problem.smooth.constants(model.kernel, evaluation.norms, evaluation.reduced)
             gap = model.lower_gap(Y, problem.oracle.evaluate(Y)) if self.beta.exact and beta > 0 else None
@@ -103,7 +103,7 @@ class AAPB(Method):
     def _take(self, problem: ResolvedProblem, plan: PlannedStep) -> tuple[Blocks, Evaluation | None, Trial | None]:
         """Y^{k+1}; where it is tested before it is taken for good, F there and the test."""
         try:
-            Y = plan.model.minimiser()
+            Y = plan.model.minimiser()  # Y^{k+1}
             if not (self.step.tests or self.guard or (self.beta.exact and self.w == "Ybar")):
                 return Y, None, None
             seen = problem.oracle.evaluate(Y)

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
 from typing import Any, final
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Assumption
@@ -51,7 +50,7 @@ class TakenStep:
 
 
 @final
-@frozen(eq=False, slots=False)
+@frozen(eq=False)
 class KernelForecast:
     """What is known of ψ_k at Y^k before W^{k+1} is: the kernel for bounds of its norms, and what F promises of it."""
 
@@ -63,33 +62,34 @@ class KernelForecast:
     """whether W is taken at the point of the gradient"""
     lagging: bool = False
     """whether W is taken at Y^k, whatever β is"""
+    policy: KernelPolicy = field(init=False)
+    D: Blocks = field(init=False)
+    """Y^k − Y^{k−1}"""
+    steady: bool = field(init=False)
+    """whether the forecast is the same for every β"""
+    _known: dict[float, Forecast] = field(init=False, factory=dict)
 
-    @cached_property
-    def policy(self) -> KernelPolicy:
+    @policy.default
+    def _picked(self) -> KernelPolicy:
         return self.problem.kernel.pick(self.reduced)
 
-    @cached_property
-    def D(self) -> Blocks:
-        """Y^k − Y^{k−1}"""
+    @D.default
+    def _moved(self) -> Blocks:
         return self.Y - self.last.Y_prev
 
-    @cached_property
-    def steady(self) -> bool:
-        """Whether the forecast is the same for every β."""
+    @steady.default
+    def _same_for_every_beta(self) -> bool:
         return self.lagging or self.policy.sample() is self.policy
 
-    @cached_property
-    def of(self) -> Callable[[float], Forecast]:
-        """From β to the forecast."""
-        before = self.last.model.evaluation
-
-        @cache
-        def forecast(beta: float) -> Forecast:
+    def of(self, beta: float) -> Forecast:
+        """The forecast for a β; what F promises may cost something, and is asked once."""
+        beta = 0.0 if self.steady else beta
+        if beta not in self._known:
+            before = self.last.model.evaluation
             norms = self.problem.block.bound_norms(before.norms, self.extrapolated(beta), before.Y)
             kernel = self.policy.at(norms)
-            return Forecast(kernel, self.promise(kernel, norms))
-
-        return (lambda beta: forecast(0.0)) if self.steady else forecast
+            self._known[beta] = Forecast(kernel, self.promise(kernel, norms))
+        return self._known[beta]
 
     def extrapolated(self, beta: float) -> Blocks:
         """Ȳ^k = Y^k + β(Y^k − Y^{k−1})"""

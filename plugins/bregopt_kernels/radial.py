@@ -16,6 +16,9 @@ Share = float | Array
 def _shares(c: Mapping[str, Any]) -> Mapping[str, Share]:
     shares: dict[str, Share] = {}
     for name, share in c.items():
+        if type(share) is float and 0 <= share < math.inf:
+            shares[name] = share
+            continue
         array = np.asarray(share, dtype=float)
         if not (np.isfinite(array).all() and (array >= 0).all()):
             raise ParameterError(
@@ -26,7 +29,7 @@ def _shares(c: Mapping[str, Any]) -> Mapping[str, Share]:
 
 
 def _weight(instance: object, attribute: Any, value: float) -> None:
-    if not (np.isfinite(value) and value >= 0):
+    if not 0 <= value < math.inf:
         raise parameter(attribute.name, "the radial kernel", "a finite number >= 0", value)
 
 
@@ -84,11 +87,12 @@ class Radial(Kernel):
         """The least ratio of the weights: at 0 only the quadratic parts count, and far out the highest power alone."""
         if not isinstance(reference, Radial):
             return super().share(reference)
-        pairs: list[tuple[Share, Share]] = [(self.a, reference.a), (self.b, reference.b)]
-        pairs += [(self.kappa.get(p, 0.0), k) for p, k in reference.kappa.items()]
-        names = dict.fromkeys([*self.c, *reference.c])
-        pairs += [(self.quadratic_share(name), reference.quadratic_share(name)) for name in names]
-        return min((_ratio(own, wanted) for own, wanted in pairs), default=math.inf)
+        least = min(_ratio(self.a, reference.a), _ratio(self.b, reference.b))
+        for p, k in reference.kappa.items():
+            least = min(least, _ratio(self.kappa.get(p, 0.0), k))
+        for name in {**self.c, **reference.c}:
+            least = min(least, _ratio(self.quadratic_share(name), reference.quadratic_share(name)))
+        return least
 
     def summands(self) -> tuple[Kernel, ...]:
         """The fourth power, the quadratic part, and each further power."""

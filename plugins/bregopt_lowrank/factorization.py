@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -32,9 +32,10 @@ def _unit_quadratic(name: str) -> Kernel:
     return kernel
 
 
-def _balanced_quadratic(tau: float) -> Kernel:
-    """``½(τ‖U‖² + ‖V‖²/τ)``."""
-    return tau * _unit_quadratic("U") + (1.0 / tau) * _unit_quadratic("V")
+@cache
+def _half_square() -> Kernel:
+    """``½‖U‖² + ½‖V‖²``, which says nothing of other blocks."""
+    return _unit_quadratic("U") + _unit_quadratic("V")
 
 
 def _rescaled(tau: float) -> Kernel:
@@ -94,17 +95,29 @@ def constants(kernel: Kernel, norms: Norms, reduced: bool, extra: Kernel | None 
     to (tU, V/t). ``extra`` is what a further convex term of F needs from above. L is at least 1, as in the paper: the
     step 1/L is then known before W is, for every kernel that follows W.
     """
-    on_U, on_V = kernel.share(_unit_quadratic("U")), kernel.share(_unit_quadratic("V"))
-    if min(on_U, on_V) <= 0 or "spectral" not in norms:
+    if "spectral" not in norms:
         return None
-    tau, spectral = math.sqrt(on_U / on_V), norms["spectral"]
+    spectral = norms["spectral"]
     below = norms["reduced"] if reduced else spectral
-    upper = _least(kernel, tau, 1.0, min(below, spectral), 1.0, extra)
-    if upper < math.inf:
-        return Smad(max(1.0, upper), _least(kernel, tau, 0.5, below, below), quartic(0.5, below))
+    known = _by_fourth_power(kernel, min(below, spectral), below, extra)
+    if known is not None:
+        return known
     reference = quartic(1.0, spectral, "schatten4")  # from above only, and for the whole W only
     share = kernel.share(reference if extra is None else reference + extra)
     return Smad(max(1.0, 1.0 / share)) if share > 0 else None
+
+
+@lru_cache(maxsize=8)  # a kernel that does not follow W is asked for at every iteration
+def _by_fourth_power(kernel: Kernel, above: float, below: float, extra: Kernel | None) -> Smad | None:
+    """The constants by the share of ψ1, with w as ``above`` and ``below`` in the two bounds."""
+    on_U, on_V = kernel.share(_unit_quadratic("U")), kernel.share(_unit_quadratic("V"))
+    if min(on_U, on_V) <= 0:
+        return None
+    tau = math.sqrt(on_U / on_V)
+    upper = _least(kernel, tau, 1.0, above, 1.0, extra)
+    if upper == math.inf:
+        return None
+    return Smad(max(1.0, upper), _least(kernel, tau, 0.5, below, below or 1.0), quartic(0.5, below))
 
 
 def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: Kernel | None = None) -> float:
@@ -112,9 +125,10 @@ def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: 
 
     Both sides are divided by ``scale`` first: with w for it no rounding comes between two equal quadratic parts.
     """
-    forms = [quartic(a / scale, 0.0) + (w / scale) * _balanced_quadratic(1.0)]
+    psi1 = _kernel("psi1")
+    forms = [(a / scale) * psi1 + (w / scale) * _half_square()]
     if tau != 1:
-        quadratic = (w / scale) * _balanced_quadratic(tau)
-        forms += [(a / scale) * leading + quadratic for leading in (quartic(1.0, 0.0), _rescaled(tau))]
+        quadratic = (w / scale * tau) * _unit_quadratic("U") + (w / scale / tau) * _unit_quadratic("V")
+        forms += [(a / scale) * leading + quadratic for leading in (psi1, _rescaled(tau))]
     share = max(kernel.share(form if extra is None else form + (1.0 / scale) * extra) for form in forms)
     return scale / share if share > 0 else math.inf
