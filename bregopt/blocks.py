@@ -118,11 +118,11 @@ class Blocks:
     def gap(self, other: "Blocks") -> tuple[float, float]:
         """``|e|²`` and ``⟨other, e⟩`` for e = self − other, which exists in pieces only."""
         x, y = self.flat, self._matching(other)
-        room = np.empty(min(x.size, PIECE))
+        scratch = np.empty(min(x.size, PIECE))
         square = along = 0.0
         for start in range(0, x.size, PIECE):
             there = y[start : start + PIECE]
-            e = np.subtract(x[start : start + PIECE], there, out=room[: there.size])
+            e = np.subtract(x[start : start + PIECE], there, out=scratch[: there.size])
             square += float(e @ e)
             along += float(there @ e)
         return square, along

@@ -48,7 +48,7 @@ def _run(
     Y, moved = feasible(problem, Y)
     check_domain(problem, method, Y)
     notes += moved + _unused_kernel(problem, method)
-    recorder, witness = Recorder(), CertificateBuilder(method)
+    recorder, builder = Recorder(), CertificateBuilder(method)
     iteration = Iteration(problem, method, Y)
     begin = time.perf_counter()
 
@@ -57,7 +57,7 @@ def _run(
     while verdict is None:
         seconds = time.perf_counter() - begin
         recorder.see(state, seconds)
-        witness.see(state)
+        builder.see(state)
         for observer in observers:
             observer.see(state)
         if state.objective < best.objective:
@@ -87,7 +87,7 @@ def _run(
         reason=verdict.reason,
         iterations=state.iteration,
         seconds=time.perf_counter() - begin,
-        certificate=witness.certificate(end, A, notes),
+        certificate=builder.certificate(end, A, notes),
         counts=iteration.counts,
         history=recorder.arrays(),
         method=method,

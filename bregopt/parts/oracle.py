@@ -80,7 +80,7 @@ class Sweep:
 
 
 class Oracle(ABC):
-    """The one door through which methods see F and W."""
+    """How methods see F and W: the one place that evaluates them, and that counts products."""
 
     @abstractmethod
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:

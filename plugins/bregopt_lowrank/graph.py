@@ -97,6 +97,6 @@ class SmoothOracle(Oracle):
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         slope = self.smooth.S.gradient(at["U"])
-        swept = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
-        S, evaluation = self.smooth.S.value(Y["U"]), swept.evaluation
-        return evolve(swept, evaluation=evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S))
+        sweep = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
+        S, evaluation = self.smooth.S.value(Y["U"]), sweep.evaluation
+        return evolve(sweep, evaluation=evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S))

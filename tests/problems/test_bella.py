@@ -286,7 +286,7 @@ def test_a_step_that_could_not_grow_is_tried_again_after_as_many_iterations():
     planned = []
     for _ in range(14):
         planned.append(walk.planned(0.6) if planned else long)
-        walk = walk.onward(step, planned[-1], plain=False)  # the test always takes it back to λ
+        walk = walk.after(step, planned[-1], plain=False)  # the test always takes it back to λ
     assert [round(step / long) for step in planned] == [1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 2, 1, 1]
 
 

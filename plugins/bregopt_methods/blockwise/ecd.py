@@ -97,13 +97,13 @@ def _sweep(X: Array, gradient: Array, G: Array, c: Array, sweeps: int, shrink: S
 def _by_block(model: BlockModel, c: Array, lines: int) -> Shrink:
     """By the proximal map of H, on a block that is zero but for this coordinate: h may differ from place to place."""
     H, alone = model.H, model.columns and Trait.ROW_WISE in model.H.traits
-    room = np.zeros((1 if alone else len(c), lines) if model.columns else (lines, len(c)))
+    scratch = np.zeros((1 if alone else len(c), lines) if model.columns else (lines, len(c)))
 
     def shrink(p: int, z: Array) -> Array:
         place = (0 if alone else p) if model.columns else (slice(None), p)
-        room[place] = z
-        new: Array = H.prox(room, 1.0 / c[p])[place]
-        room[place] = 0.0
+        scratch[place] = z
+        new: Array = H.prox(scratch, 1.0 / c[p])[place]
+        scratch[place] = 0.0
         return new
 
     return shrink

@@ -66,8 +66,8 @@ class BELLA(Method):
         return State.at(evaluation, problem.regularizer.value(Y), inner=evaluation)
 
     def advance(self, problem: ResolvedProblem, state: State) -> State:
-        walk = self._begin(problem, state.inner) if state.iteration == 0 else self._onward(problem, state.inner)
-        step, envelope = walk.step, walk.step.envelope
+        carried = self._begin(problem, state.inner) if state.iteration == 0 else self._advanced(problem, state.inner)
+        step, envelope = carried.step, carried.step.envelope
         return State(
             iteration=state.iteration + 1,
             Y=envelope.Y,
@@ -81,21 +81,21 @@ class BELLA(Method):
             stationarity=envelope.model.residual(envelope.Y),
             assumptions=self.test_assumptions(step),
             exact=step.seen is not None,
-            inner=walk,
+            inner=carried,
         )
 
-    def _begin(self, problem: ResolvedProblem, evaluation: Evaluation) -> "Walk":
+    def _begin(self, problem: ResolvedProblem, evaluation: Evaluation) -> "Carried":
         step = tested(problem, reached(problem, evaluation, free_step(problem, evaluation) or 1.0))
-        return Walk(step, LBFGS(self.memory), pace(step.envelope.model))
+        return Carried(step, LBFGS(self.memory), pace(step.envelope.model))
 
-    def _onward(self, problem: ResolvedProblem, walk: "Walk") -> "Walk":
-        step, Y = walk.planned(self.target), walk.step.envelope.Y
-        for Y_bar in walk.trials(self.trials):
-            following = self._tried(problem, walk.step, Y_bar, step)
+    def _advanced(self, problem: ResolvedProblem, past: "Carried") -> "Carried":
+        step, Y = past.planned(self.target), past.step.envelope.Y
+        for Y_bar in past.trials(self.trials):
+            following = self._tried(problem, past.step, Y_bar, step)
             if following is not None:
-                return walk.onward(following, step, plain=False)
+                return past.after(following, step, plain=False)
         evaluation = problem.oracle.evaluate(Y, at=Y)
-        return walk.onward(tested(problem, reached(problem, evaluation, step)), step, plain=True)
+        return past.after(tested(problem, reached(problem, evaluation, step)), step, plain=True)
 
     def _tried(self, problem: ResolvedProblem, last: "Step", Y_bar: Blocks, step: float) -> "Step | None":
         """The step from Ȳ, where its envelope is low enough before the test of λ, at no product, and after it."""
@@ -269,7 +269,7 @@ def _share(excess: float) -> float:
 
 @final
 @frozen(eq=False)
-class Walk:
+class Carried:
     """The last step, from Ȳ to Y, and what the next one knows of those before."""
 
     step: Step
@@ -303,15 +303,15 @@ class Walk:
         for trial in range(number):
             yield envelope.Y.plus(tau * BACK**trial, direction)
 
-    def onward(self, following: Step, planned: float, *, plain: bool) -> "Walk":
+    def after(self, following: Step, planned: float, *, plain: bool) -> "Carried":
         """With one more step; pairs that led nowhere, or speak of another residual, are forgotten."""
         last, new = self.step.envelope, following.envelope
         idle = self.idle + 1 if planned == new.model.step == last.model.step else 0
         if not 1.0 / DRIFT < pace(new.model) / self.pace < DRIFT:
-            return Walk(following, self.pairs.empty(), pace(new.model), plain, idle)
+            return Carried(following, self.pairs.empty(), pace(new.model), plain, idle)
         pairs = self.pairs.empty() if plain else self.pairs
         pairs = pairs.seen(new.model.Y_bar.flat - last.model.Y_bar.flat, new.residual.flat - last.residual.flat)
-        return Walk(following, pairs, self.pace, plain, idle)
+        return Carried(following, pairs, self.pace, plain, idle)
 
 
 def pace(model: BregmanModel) -> float:
