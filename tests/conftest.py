@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from bregopt.host.compose import host
+
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
@@ -24,3 +26,11 @@ def small_tiles(monkeypatch):
         monkeypatch.setattr(run, "ALONE", alone)
 
     return cut
+
+
+@pytest.fixture
+def fresh_host():
+    """Plugins loaded here are forgotten afterwards."""
+    host.cache_clear()
+    yield
+    host.cache_clear()

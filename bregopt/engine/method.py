@@ -46,8 +46,11 @@ class Method(ABC):
 
     kernel: KernelPolicy | None = None
     """a kernel of the method's own, in place of the problem's"""
-    uses_kernel: bool = True
-    """False where no step is measured by a kernel"""
+
+    @property
+    def uses_kernel(self) -> bool:
+        """Whether steps are measured by the kernel of the problem."""
+        return True
 
     @property
     def members(self) -> "tuple[Method, ...]":

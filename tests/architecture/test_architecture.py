@@ -158,6 +158,15 @@ def test_every_hook_is_documented():
             assert f"`{name}(" in page or f"### `{name}" in page or f"## `{name}" in page, name
 
 
+def test_every_hook_is_implemented_by_a_test():
+    from bregopt.host import hookspecs
+
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for name in vars(hookspecs):
+        if name.startswith("bregopt_"):
+            assert f"def {name}(" in tests, f"no test has a plugin with the hook {name}"
+
+
 def test_every_registered_part_has_a_summary():
     for entry in bregopt.catalog():
         assert entry.summary, entry.name

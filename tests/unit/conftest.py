@@ -1,9 +1,8 @@
-"""The command line in this process, and plugins that are forgotten afterwards."""
+"""The command line in this process."""
 
 import pytest
 
 from bregopt.cli.main import main
-from bregopt.host.compose import host
 
 
 @pytest.fixture
@@ -17,11 +16,3 @@ def call(capsys, monkeypatch):
         return (end.value.code, *capsys.readouterr())
 
     return run
-
-
-@pytest.fixture
-def fresh_host():
-    """Plugins loaded here are forgotten afterwards."""
-    host.cache_clear()
-    yield
-    host.cache_clear()

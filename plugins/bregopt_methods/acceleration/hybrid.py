@@ -26,7 +26,7 @@ class Hybrid(Method):
         return self.first, self.second
 
     @property
-    def uses_kernel(self) -> bool:  # type: ignore[override]  # here it follows from the members
+    def uses_kernel(self) -> bool:
         return any(member.uses_kernel and member.kernel is None for member in self.members)
 
     def check(self, problem: ResolvedProblem) -> None:
