@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +21,8 @@ from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
 from bregopt.problem import Problem, ProblemParts, ResolvedKernel, ResolvedProblem
 
+_ONE_HOST = threading.Lock()
+
 
 @functools.cache
 def host() -> Host:
@@ -28,7 +31,8 @@ def host() -> Host:
 
 
 def _loaded() -> Host:
-    it = host()
+    with _ONE_HOST:  # the cache alone would let two threads make one each
+        it = host()
     it.load()
     return it
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import importlib.util
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,13 +49,24 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.registry = Registry()
         self.plugins: list[Plugin] = []
-        self._loaded = False
+        self._lock = threading.RLock()
+        self._begun = self._loaded = False
 
     def load(self) -> None:
-        """Load every selected entry point; what fails is reported by a PluginWarning and skipped."""
+        """Load every selected entry point; what fails is reported by a PluginWarning and skipped.
+
+        A second thread waits until the first has loaded them; a plugin that asks for a part while it is being loaded
+        gets those that are there already.
+        """
         if self._loaded:
             return
-        self._loaded = True
+        with self._lock:
+            if not self._begun:
+                self._begun = True
+                self._load_entry_points()
+                self._loaded = True
+
+    def _load_entry_points(self) -> None:
         only, without = _names("BREGOPT_LOAD_PLUGINS"), _names("BREGOPT_BLOCK_PLUGINS") or set()
         entry_points = list(_entry_points())
         for name in sorted((only or set()) | without):

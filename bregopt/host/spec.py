@@ -9,13 +9,17 @@ from bregopt.errors import SpecError
 
 _TOKEN = re.compile(
     r"""\s*(?:
-        (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.-]))
+        (?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.-]))
       | (?P<name>[A-Za-z_][\w-]*)
       | (?P<string>'[^']*'|"[^"]*")
       | (?P<mark>[(),=])
     )""",
     re.VERBOSE,
 )
+LONGEST, DEEPEST = 4000, 20
+"""The most characters of a spec, and the most specs within each other."""
+MOST_DIGITS = 300
+"""Of a number: more than a floating-point number can hold."""
 _WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 
 
@@ -33,6 +37,8 @@ def parse(text: str) -> Spec:
     """Read a spec string."""
     if not isinstance(text, str) or not text.strip():
         raise SpecError(f"A spec is a name with arguments, as in 'l1(0.01)'. Got {text!r} instead.")
+    if len(text) > LONGEST:
+        raise SpecError(f"A spec has at most {LONGEST} characters. Got {len(text)}, beginning with {text[:40]!r}.")
     reader = _Reader(text)
     spec = reader.spec()
     reader.end()
@@ -43,7 +49,7 @@ def parse(text: str) -> Spec:
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text.rstrip()
-        self.at = 0
+        self.at = self.depth = 0
 
     def fail(self, expected: str) -> SpecError:
         found = repr(self.text[self.at :]) if self.at < len(self.text) else "the end"
@@ -70,6 +76,9 @@ class _Reader:
         kwargs: dict[str, Any] = {}
         if not self.take("mark", "("):
             return Spec(name)
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise SpecError(f"A spec holds at most {DEEPEST} specs within each other. Got more in {self.text[:40]!r}….")
         while not self.take("mark", ")"):
             if (args or kwargs) and not self.take("mark", ","):
                 raise self.fail("',' or ')'")
@@ -82,6 +91,7 @@ class _Reader:
                 raise SpecError(f"The spec {self.text!r} gives '{key}' twice.")
             else:
                 kwargs[key] = value
+        self.depth -= 1
         return Spec(name, tuple(args), kwargs)
 
     def argument(self) -> tuple[str | None, Any]:
@@ -93,6 +103,8 @@ class _Reader:
     def value(self) -> Any:
         number = self.take("number")
         if number is not None:
+            if len(number) > MOST_DIGITS:
+                raise SpecError(f"A number in a spec has at most {MOST_DIGITS} characters. Got {len(number)}.")
             return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
         string = self.take("string")
         if string is not None:

@@ -51,6 +51,7 @@ def relu_nmd(
     M : array or sparse matrix
         m×n, non-negative: numpy, any scipy.sparse format, pydata sparse, a dask array, or anything that is sliced by
         rows, such as ``numpy.memmap``, zarr or h5py: such a matrix is read tile by tile, and never held as a whole.
+        A dense array of the right type is used as it is, without a copy: do not change it while the problem is in use.
     rank : int
         Columns of U and rows of V.
     U, V : Regularizer or str

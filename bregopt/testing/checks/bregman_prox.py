@@ -155,10 +155,10 @@ def _maps(
 
 
 def descends(H: Regularizer, draw: RandomPoints) -> None:
-    """APB with λ = 0.9/L on a small ReLU-NMD problem."""
+    """Plain Bregman steps on a small problem."""
     m, r = RegularizerCase.of(H).shape
     if r > m:
-        not_applicable("It takes no block with as many rows as columns, as ReLU-NMD needs.")
+        not_applicable("It takes no block with as many rows as columns, as the problem needs.")
     V: Regularizer = H if fits(H, (r, m + 1)) else Zero()
     M = np.maximum(0.0, draw.gauss((m, m + 1), max(1.0, 1.0 / H.step_limit, H.weak_convexity or 0.0)))
     Y = Blocks(U=draw.gauss((m, r)), V=draw.gauss((r, m + 1)))

@@ -123,6 +123,11 @@ def _is_stored(M: Any) -> bool:
 
 
 def _dense(M: Any) -> Array:
+    if isinstance(M, np.ma.MaskedArray) and np.ma.is_masked(M):
+        raise DataError(
+            f"M is a masked array with {int(np.count_nonzero(M.mask))} masked entries, and the mask would be ignored. "
+            "Fill them first, as in M.filled(0)."
+        )
     try:
         return np.asarray(M)
     except ValueError as error:
@@ -151,10 +156,24 @@ def _as_csr(M: Any) -> Any:
     if scipy_sparse is None or not scipy_sparse.issparse(M):
         return None
     _check_kind(M.dtype, M.shape)
+    _check_places(M)
     csr = scipy_sparse.csr_array(M, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
     return csr
+
+
+def _check_places(M: Any) -> None:
+    """Refuse a sparse M whose index arrays point outside of it: compiled code would follow them."""
+    try:
+        if hasattr(M, "check_format"):
+            M.check_format(full_check=True)
+        elif M.format == "coo" and M.nnz:
+            for axis, places in enumerate(M.coords):
+                if places.min() < 0 or places.max() >= M.shape[axis]:
+                    raise ValueError(f"an index along axis {axis} is outside of 0 to {M.shape[axis] - 1}")
+    except (ValueError, IndexError, TypeError) as error:
+        raise DataError(f"The index arrays of the sparse M are damaged: {error}. Build the matrix again.") from None
 
 
 def _precision(given: np.dtype[Any], wanted: str) -> np.dtype[Any]:

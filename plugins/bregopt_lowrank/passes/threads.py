@@ -2,11 +2,12 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 from threadpoolctl import ThreadpoolController
 
@@ -34,12 +35,51 @@ def _controller(with_scipy: bool) -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@final
+class _OneThread:
+    """BLAS on one thread while anybody is inside: the first to come in limits it, the last to leave restores it.
+
+    The limit belongs to the process. If each of two runs that overlap restored what it had met, the later one would
+    leave the limit of the other behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits: dict[bool, Any] = {}
+
+    def __enter__(self) -> None:
+        with_scipy = "scipy.linalg.cython_blas" in sys.modules
+        with self._lock:
+            self._inside += 1
+            if with_scipy not in self._limits:
+                self._limits[with_scipy] = _controller(with_scipy).limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for with_scipy, limit in reversed(self._limits.items()):
+                    _take_control(_controller(with_scipy))
+                    limit.restore_original_limits()
+                    _take_control(_controller(with_scipy))
+                self._limits.clear()
+
+
+def _take_control(controller: ThreadpoolController) -> None:
+    """Let any thread set the limit: newer versions of threadpoolctl listen to the one that set it first only."""
+    for library in controller.lib_controllers:
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
+
+
+_ONE_THREAD = _OneThread()
+
+
 def one_blas_thread() -> AbstractContextManager[Any]:
     """A context in which BLAS uses a single thread: a tile is in cache, and a second thread would mostly wait."""
-    limited: AbstractContextManager[Any] = _controller("scipy.linalg.cython_blas" in sys.modules).limit(
-        limits=1, user_api="blas"
-    )
-    return limited
+    return _ONE_THREAD
 
 
 @cache
