@@ -174,8 +174,7 @@ def perform(
     limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)
     model = problem_options(problem, {"rank": rank, "U": U, "V": V, "kernel": kernel})
     parts = {name: bregopt.make("regularizer", H) for name in "UV" if isinstance(H := model.get(name), str)}
-    if method is None:
-        method = str(inspect.signature(bregopt.solve).parameters["method"].default)
+    method = method or defaults.METHOD
     algorithm = bregopt.make("method", method)
     first = None if start is None else bregopt.make("start", start)
 
@@ -220,8 +219,8 @@ def problem_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
                 f"The problem '{spec.name}' takes no {name}: leave {OPTIONS[name]} out. "
                 f"It takes {', '.join(parameters)}."
             )
-    defaults = {name: parameters[name].default for name in given if name in parameters} | spec.kwargs
-    model = defaults | {name: value for name, value in given.items() if value is not None}
+    own = {name: parameters[name].default for name in given if name in parameters} | spec.kwargs
+    model = own | {name: value for name, value in given.items() if value is not None}
     return {name: None if value is inspect.Parameter.empty else value for name, value in model.items()}
 
 
