@@ -70,7 +70,7 @@ class Commands(click.Group):
             self._owner = f"the {label}"
             try:
                 add_commands(cli=self)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self.commands, self._owners = before
                 why = str(error) if isinstance(error, BregoptError) else f"{type(error).__name__}: {error}"
                 warnings.warn(f"The commands of the {label} are left out: {why}", PluginWarning, stacklevel=2)

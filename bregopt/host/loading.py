@@ -107,7 +107,7 @@ class Host:
         self._undo(plugin)  # loaded before: it is replaced
         try:
             self._register(plugin, _module_from(source) if isinstance(source, Path) else source)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a plugin may not end the program
             self._undo(plugin)
             raise PluginError(f"The {what} cannot be loaded: {_sentence(error)}") from error
         conflicts = self.registry.conflicts(plugin.label)
@@ -123,7 +123,7 @@ class Host:
             if twin is not None:
                 raise DuplicateNameError(f"the plugin name is taken by {twin.label} already")
             self._register(plugin, entry_point.load())
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a plugin may not end the program
             self._undo(plugin)
             failed = self._keep(plugin, _sentence(error), FAILED)
             warnings.warn(f"The {failed.label} is skipped: {failed.reason}", PluginWarning, stacklevel=2)
@@ -187,6 +187,6 @@ def _module_from(path: Path) -> ModuleType:
     return module
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: BaseException) -> str:
     text = str(error) or "no message"
     return text if isinstance(error, (PluginError, DuplicateNameError)) else f"{type(error).__name__}: {text}"

@@ -175,6 +175,8 @@ def test_an_empty_selection_loads_nothing():
         (MINE.replace("@bo.hookimpl", ""), "not marked with @bregopt.hookimpl"),
         ("x = 1", "implements no hook"),
         ("def (", "SyntaxError"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        (MINE.replace("    registry.add", "    raise SystemExit('no')\n    registry.add"), "SystemExit: no"),
         (MINE.replace('bo.Regularizer, "NAME"', 'int, "NAME"'), "not an interface of bregopt"),
         (MINE.replace('"NAME"', '"no spaces"'), "letters, digits"),
         (MINE.replace("Mine)", "3)"), "class or function"),
