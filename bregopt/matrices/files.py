@@ -12,6 +12,8 @@ from bregopt.matrices.mtx import read_mtx
 from bregopt.matrices.text import read_text
 
 NPZ_NAMES = ("M", "X", "data")
+FREE_BYTES, BYTES_FOR_ONE, ROW_BYTES = 200 * 10**6, 20, 8
+"""A sparse matrix may have so many rows that their index takes that much, and so much more for each byte of its file."""
 LARGE = 2**30
 """Bytes from which on an .npy file is read by rows, as the run goes on, instead of being loaded."""
 
@@ -64,6 +66,13 @@ def _real(matrix: Any, path: Path) -> Any:
         return matrix
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # an index beyond the shape would be a wild memory access
+    most = (FREE_BYTES + BYTES_FOR_ONE * path.stat().st_size) // ROW_BYTES
+    if matrix.shape[0] > most:
+        raise DataError(
+            f"The matrix in {str(path)!r} has {matrix.shape[0]} rows for {matrix.nnz} entries, and their index alone "
+            f"would take {matrix.shape[0] * ROW_BYTES / 1e9:.1f} GB. At most {most} rows are read from a file of this "
+            "size: leave empty rows out."
+        )
     rows = csr_array(matrix)
     rows.sum_duplicates()
     return rows

@@ -13,6 +13,10 @@ LAYOUTS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "pattern", "complex")
 SIGNS = {"general": 0, "symmetric": 1, "skew-symmetric": -1, "hermitian": 1}
 """The sign of the upper half, which only a general file spells out."""
+BYTES = 2
+"""Of a number, at least: a digit and a space."""
+MOST_COMPRESSED = 1032
+"""How many bytes one byte of a gzip file stands for, at most."""
 
 
 def read_mtx(path: Path) -> Any:
@@ -24,9 +28,19 @@ def read_mtx(path: Path) -> Any:
         sign = SIGNS[symmetry]
         if layout == "array":
             m, n = _sizes(lines, 2)
+            _check_room(path, m * n if sign == 0 else n * (n - 1) // 2)
             return _dense(lines, m, n, sign)
         m, n, stored = _sizes(lines, 3)
+        _check_room(path, 2 * stored)
         return _sparse(lines, m, n, stored, field == "pattern", sign)
+
+
+def _check_room(path: Path, numbers: int) -> None:
+    """Refuse a file that announces more numbers than it has bytes for: nothing is to be allocated for them."""
+    size = path.stat().st_size
+    most = size * MOST_COMPRESSED if path.suffix.lower() == ".gz" else size
+    if BYTES * numbers > most:
+        raise ValueError(f"it announces at least {numbers} numbers, and its {size} bytes cannot hold them")
 
 
 def _opened(path: Path) -> IO[str]:

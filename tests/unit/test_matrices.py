@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +259,35 @@ def test_a_built_in_matrix_is_made_from_its_spec():
         built_in("netz(3)")
     with pytest.raises(ParameterError, match="takes order=9"):
         built_in("mycielskian(9, 9)")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "%%MatrixMarket matrix array real symmetric\n30000 30000\n1.0\n",
+        "%%MatrixMarket matrix array real general\n30000 30000\n1.0\n",
+        "%%MatrixMarket matrix array real skew-symmetric\n30000 30000\n1.0\n",
+        "%%MatrixMarket matrix coordinate real general\n10 10 1000000000\n1 1 1.0\n",
+    ],
+)
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
+def test_a_file_that_announces_more_than_it_holds_is_refused_before_anything_is_allocated(tmp_path, head, suffix):
+    path = tmp_path / f"M{suffix}"
+    path.write_bytes(gzip.compress(head.encode()) if suffix.endswith("gz") else head.encode())
+    tracemalloc.start()
+    with pytest.raises(FileError, match=r"announces at least \d+ numbers, and its \d+ bytes cannot hold them"):
+        read_matrix(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_a_sparse_matrix_with_a_billion_empty_rows_is_refused(tmp_path):
+    (tmp_path / "M.mtx").write_text("%%MatrixMarket matrix coordinate real general\n1000000000 2 1\n1 1 1.0\n")
+    with pytest.raises(DataError, match=r"1000000000 rows for 1 entries.*8\.0 GB.*leave empty rows out"):
+        read_matrix(tmp_path / "M.mtx")
+    sparse.save_npz(tmp_path / "M.npz", sparse.coo_array(([1.0], ([0], [0])), shape=(10**9, 2)))
+    with pytest.raises(DataError, match="1000000000 rows"):
+        read_matrix(tmp_path / "M.npz")
+    (tmp_path / "M.mtx").write_text("%%MatrixMarket matrix coordinate real general\n1000000 2 1\n1 1 1.0\n")
+    assert read_matrix(tmp_path / "M.mtx").shape == (1000000, 2)
