@@ -13,7 +13,7 @@ from bregopt.matrices.text import read_text
 
 NPZ_NAMES = ("M", "X", "data")
 FREE_BYTES, BYTES_FOR_ONE, ROW_BYTES = 200 * 10**6, 20, 8
-"""A sparse matrix may have so many rows that their index takes that much, and so much more for each byte of its file."""
+"""The index of the rows of a sparse matrix may take that much, and so much more for each byte of its file."""
 LARGE = 2**30
 """Bytes from which on an .npy file is read by rows, as the run goes on, instead of being loaded."""
 
