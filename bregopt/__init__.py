@@ -11,11 +11,11 @@ from bregopt.blocks import Array, Blocks
 from bregopt.engine.aapb import AAPB
 from bregopt.engine.bregman_step import KernelForecast, TakenStep
 from bregopt.engine.certificate import Certificate
-from bregopt.engine.method import Assumption, Method, Selector, Subgradient
+from bregopt.engine.method import Method, Selector, Subgradient
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
-from bregopt.engine.state import State
+from bregopt.engine.state import Assumption, State, assumptions_met
 from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, Norms
@@ -113,6 +113,7 @@ __all__ = [
     "Verdict",
     "WrappedRegularizer",
     "Zero",
+    "assumptions_met",
     "balanced",
     "bregman_prox",
     "catalog",

@@ -9,9 +9,9 @@ from attrs import field, frozen
 from bregopt import validate
 from bregopt.blocks import Blocks
 from bregopt.engine.bregman_step import ASSUMPTIONS, BregmanStep, KernelForecast, PlannedStep, TakenStep
-from bregopt.engine.method import Assumption, Method, Subgradient
+from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.model import BregmanModel
-from bregopt.engine.state import State
+from bregopt.engine.state import Assumption, State, assumptions_met
 from bregopt.errors import OverflowedError
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.oracle import Evaluation
@@ -70,7 +70,7 @@ class AAPB(Method):
             beta=plan.beta,
             divergence=D,
             stationarity=plan.model.residual(Y),
-            assumptions=BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard).assumptions_met(),
+            assumptions=assumptions_met(ASSUMPTIONS, BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard)),
             inner=following,
         )
 

@@ -1,14 +1,14 @@
 """A Bregman step with extrapolation: foreseen, planned and taken, and what the descent theorem assumes of it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, final
 
 from attrs import evolve, field, frozen
 
 from bregopt.blocks import Blocks
-from bregopt.engine.method import Assumption
 from bregopt.engine.model import BregmanModel
+from bregopt.engine.state import Assumption
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 from bregopt.parts.oracle import ROUNDING, Evaluation
 from bregopt.parts.smooth import Smad
@@ -181,9 +181,6 @@ class BregmanStep:
     """the upper test, where it was made"""
     guarded: bool
     """whether a step that raises Φ is taken again with β = 0"""
-
-    def assumptions_met(self) -> Mapping[str, bool]:
-        return {assumption.name: assumption.holds(self) for assumption in ASSUMPTIONS}
 
 
 def _step(it: BregmanStep) -> bool:

@@ -1,13 +1,12 @@
 """The interface of every algorithm: a first state, and how to advance; and of what chooses an algorithm."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import final
 
 from attrs import frozen
 
 from bregopt.blocks import Blocks
-from bregopt.engine.state import State
+from bregopt.engine.state import Assumption, State
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import ResolvedProblem
 
@@ -28,17 +27,6 @@ class Subgradient:
     def relative(self) -> float:
         """``|A| / max(1, |∇F|)``."""
         return self.norm / max(1.0, self.gradient_norm)
-
-
-@final
-@frozen
-class Assumption:
-    """What a method's theorem assumes of every step: the statement, and the test of a step."""
-
-    name: str
-    statement: str
-    holds: Callable[[Any], bool]
-    """of a step, as the method describes it"""
 
 
 class Method(ABC):
@@ -71,11 +59,6 @@ class Method(ABC):
     def assumptions(self) -> tuple[Assumption, ...]:
         """The assumptions of the descent theorem, where there is one."""
         return ()
-
-    @final
-    def test_assumptions(self, step: Any) -> Mapping[str, bool]:
-        """Each assumption by name, and whether the step meets it: what a state is to report."""
-        return {assumption.name: assumption.holds(step) for assumption in self.assumptions}
 
     def check(self, problem: ResolvedProblem) -> None:
         """Refuse a problem that the method cannot solve, with an error that says what it can."""

@@ -1,6 +1,6 @@
-"""One moment of a run."""
+"""One moment of a run, and what a theorem assumes of the step that led there."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 from attrs import field, frozen
@@ -19,6 +19,22 @@ class Counts:
     evaluations: int = 0
     gradients: int = 0
     proxes: int = 0
+
+
+@final
+@frozen
+class Assumption:
+    """What a method's theorem assumes of every step: the statement, and the test of a step."""
+
+    name: str
+    statement: str
+    holds: Callable[[Any], bool]
+    """of a step, as the method describes it"""
+
+
+def assumptions_met(assumptions: Iterable[Assumption], step: Any) -> Mapping[str, bool]:
+    """Each assumption by name, and whether the step meets it: what the state that the step led to reports."""
+    return {assumption.name: assumption.holds(step) for assumption in assumptions}
 
 
 @final

@@ -55,7 +55,7 @@ def test_W_at_the_extrapolated_point_costs_four_products():
     assert result.history["products"][-1] == 3 + 4 * 10
 
 
-def test_the_stationarity_rule_pays_for_its_looks():
+def test_the_stationarity_rule_pays_for_its_evaluations():
     plain = bo.solve(problem(), method=PAPER, max_iterations=60)
     residual = plain.history["stationarity"]
     tolerance = float(residual[30])
@@ -65,7 +65,7 @@ def test_the_stationarity_rule_pays_for_its_looks():
     assert checked.history["products"][-1] == 3 * (checked.iterations + 1) + 3 * evaluations
 
 
-def test_every_look_is_counted_by_kind():
+def test_every_evaluation_is_counted_by_kind():
     counts = bo.solve(problem(), method="aapb(step=monotone(1))", max_iterations=10).counts
     assert counts.evaluations == 1 + 2 * 10 + 1
     assert counts.gradients == 1 + 10 + 1

@@ -44,7 +44,7 @@ def test_the_objective_counts_the_graph():
     assert result.objective == pytest.approx(fit + np.trace(U.T @ ring(18) @ U) + 0.1 * np.abs(U).sum(), rel=1e-12)
 
 
-def test_the_fused_look_with_a_graph_equals_the_plain_one():
+def test_the_fused_evaluation_with_a_graph_equals_the_plain_one():
     it = problem()
     plain = bo.PlainOracle(it.smooth, it.block, it.metrics)
     rng = np.random.default_rng(1)

@@ -177,7 +177,7 @@ def test_a_nmd_with_two_steps_does_as_well_as_full_svds_within_a_few_percent(dat
 
 
 @pytest.mark.parametrize("steps", [1, 2])
-def test_a_nmd_looks_at_two_matrices_W_for_each_step_and_once_at_the_value(M, steps):
+def test_a_nmd_evaluates_two_matrices_W_for_each_step_and_the_value_once(M, steps):
     result = bo.solve(bo.compose("relu-nmd", M, rank=RANK), method=f"a-nmd(steps={steps})", max_iterations=20)
     products = np.diff(result.history["products"])
     np.testing.assert_array_equal(products, [3 * steps + 1] + 19 * [6 * steps + 1])

@@ -133,7 +133,7 @@ def test_the_default_step_is_the_longest_that_the_theory_allows():
     np.testing.assert_allclose(result.history["step"][1:], 0.25)
 
 
-def test_a_method_with_an_inexact_objective_ends_with_an_exact_look():
+def test_a_method_with_an_inexact_objective_ends_with_an_exact_evaluation():
     class Bounded(bo.Method):
         def start(self, problem, Y):
             return bo.State(iteration=0, Y=Y, objective=1e9, metrics={}, lyapunov=1e9, scale=1e9, exact=False)

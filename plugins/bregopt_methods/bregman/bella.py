@@ -17,6 +17,7 @@ from bregopt import (
     ResolvedProblem,
     State,
     Subgradient,
+    assumptions_met,
     validate,
 )
 from bregopt.errors import OverflowedError
@@ -79,7 +80,7 @@ class BELLA(Method):
             step=envelope.model.step,
             divergence=envelope.model.kernel.divergence(state.Y, envelope.Y),
             stationarity=envelope.model.residual(envelope.Y),
-            assumptions=self.test_assumptions(step),
+            assumptions=assumptions_met(self.assumptions, step),
             exact=step.seen is not None,
             inner=carried,
         )

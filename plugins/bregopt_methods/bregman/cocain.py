@@ -24,6 +24,7 @@ from bregopt import (
     Subgradient,
     TakenStep,
     Trial,
+    assumptions_met,
     make,
     validate,
 )
@@ -152,7 +153,7 @@ class CoCaIn(Method):
             beta=point.beta,
             divergence=D,
             stationarity=model.residual(Y),
-            assumptions=self.test_assumptions(tested),
+            assumptions=assumptions_met(self.assumptions, tested),
             inner=Carried(taken, seen, point.lower, carried),
         )
 

@@ -21,6 +21,7 @@ from bregopt import (
     State,
     Subgradient,
     Trait,
+    assumptions_met,
 )
 from bregopt.errors import IncompatibleError, OverflowedError
 
@@ -94,7 +95,7 @@ class PalmMethod(Method):
             step=1.0 / max(step.c for step in made.steps),
             beta=made.steps[0].beta,
             stationarity=made.residual,
-            assumptions=self.test_assumptions(made),
+            assumptions=assumptions_met(self.assumptions, made),
             inner=(made, following),
         )
 
