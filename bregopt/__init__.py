@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins, resolve_data
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
+    from bregopt.host.resume import resume
     from bregopt.host.spec import parse as parse_spec
     from bregopt.rules.interrupt import Interrupt
 
@@ -58,6 +59,7 @@ _LAZY = {
     "plugins": "host.compose:plugins",
     "Registrar": "host.registry:Registrar",
     "resolve_data": "host.compose:resolve_data",
+    "resume": "host.resume:resume",
     "solve": "host.api:solve",
 }
 """Public names by where they stand, for what needs more than numpy."""
@@ -129,6 +131,7 @@ __all__ = [
     "parse_spec",
     "plugins",
     "resolve_data",
+    "resume",
     "solve",
     "testing",
     "tikhonov",

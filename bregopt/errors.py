@@ -12,7 +12,9 @@ BregoptError
 ├── OverflowedError   (ArithmeticError) an iterate left the range of finite numbers
 └── NotSolvedError    (RuntimeError)  raised by ``result.raise_for_status()``
 
-PluginWarning (UserWarning) reports a plugin that was skipped.
+BregoptWarning (UserWarning)
+├── PluginWarning         a plugin was skipped
+└── CheckpointWarning     a run could not be saved, and goes on
 """
 
 
@@ -60,8 +62,16 @@ class NotSolvedError(BregoptError, RuntimeError):
     """The run ended without converging."""
 
 
-class PluginWarning(UserWarning):
+class BregoptWarning(UserWarning):
+    """Root of every warning of the library."""
+
+
+class PluginWarning(BregoptWarning):
     """A plugin was skipped."""
+
+
+class CheckpointWarning(BregoptWarning):
+    """A run could not be saved, and goes on."""
 
 
 def parameter(name: str, owner: str, rule: str, found: object) -> ParameterError:

@@ -13,12 +13,13 @@ import bregopt
 from bregopt.cli.check import check
 from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
+from bregopt.cli.resume import resume
 from bregopt.cli.solve import solve
-from bregopt.errors import BregoptError, DuplicateNameError, PluginWarning
+from bregopt.errors import BregoptError, BregoptWarning, DuplicateNameError, PluginWarning
 
 INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-OWN = (solve, plugins, check, new)
+OWN = (solve, resume, plugins, check, new)
 
 
 @final
@@ -106,7 +107,7 @@ def main(args: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # formulas, on a terminal without Unicode
     with warnings.catch_warnings():
-        warnings.simplefilter("always", PluginWarning)
+        warnings.simplefilter("always", BregoptWarning)
         warnings.showwarning = _warn
         sys.exit(_code(args))
 

@@ -18,10 +18,13 @@ from attrs import asdict, frozen
 
 import bregopt
 from bregopt.engine.certificate import Certificate
+from bregopt.engine.checkpoint import FACTORS, sync_folder
 from bregopt.engine.result import Result
 from bregopt.errors import FileError
+from bregopt.host.resume import refuse_unfinished
 
-FILES = ("factors.npz", "history.csv", "run.json")
+RECORD = "run.json"
+FILES = (FACTORS, "history.csv", RECORD)
 LABEL = 16
 """Characters that a label of the summary takes."""
 WIDEST = 100
@@ -52,6 +55,8 @@ class Run:
     start: str | None
     seed: int
     result: Result
+    signal: int | None = None
+    """what interrupted it"""
 
     def as_json(self) -> dict[str, Any]:
         """The run as JSON values; what is not finite is null."""
@@ -108,12 +113,17 @@ def plain(value: Any) -> Any:
 
 def summary(run: Run) -> str:
     """What was solved, how well, why it ended, and what can be said of it."""
+    return "\n".join(row(label, text) for label, text in summary_rows(run).items())
+
+
+def summary_rows(run: Run) -> dict[str, str]:
+    """The summary by its labels."""
     problem, result = run.problem, run.result
     m, n = problem.shape
     error = result.metrics.get("relative_error")
     model = {"{}": problem.name, "rank {}": problem.rank, "H on U: {}": problem.U, "H on V: {}": problem.V}
     method = {"{}": run.method, "{} kernel": problem.kernel, "{} start": run.start or "default", "seed {}": run.seed}
-    rows = {
+    return {
         "Matrix": f"{problem.matrix}, {m}×{n}, {100 * problem.nonzeros / (m * n):.3g} % non-zeros",
         "Model": _listed(model),
         "Method": _listed(method),
@@ -123,7 +133,6 @@ def summary(run: Run) -> str:
         "Work": f"{result.iterations} iterations, {result.counts.products:g} products, {result.seconds:.2f} s",
         "Certificate": result.certificate.summary(),
     }
-    return "\n".join(row(label, text) for label, text in rows.items())
 
 
 def _listed(values: Mapping[str, object]) -> str:
@@ -145,7 +154,11 @@ def row(label: str, text: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before the run, a folder that cannot be written."""
+    """Refuse, before the run, a folder that cannot be written, or that holds a run that has not ended."""
+    for path in (folder, *folder.parents):
+        if path.is_symlink() and not path.exists():
+            raise FileError(f"--out: {str(path)!r} is a link to a place that does not exist. Choose another folder.")
+    refuse_unfinished(folder)
     for path in (folder / name for name in FILES):
         if path.is_dir():
             raise FileError(f"--out: {str(path)!r} is a folder, where a file is to be written. Remove it.")
@@ -154,22 +167,36 @@ def check_folder(folder: Path) -> None:
 
 
 def write_run(folder: Path, run: Run, options: Mapping[str, Any]) -> None:
-    """Write the three files next to their place, then move them there."""
+    """Write the three files next to their place, force them to the disk, then move them there.
+
+    In a folder with an older run its run.json goes first, and the new one comes last: where there is one, all is whole.
+    """
     with _draft_in(folder if folder.exists() else folder.absolute().parent) as draft:
-        _write_factors(draft / "factors.npz", run.result)
+        _write_factors(draft / FACTORS, run.result)
         _write_history(draft / "history.csv", run.result)
-        _write_record(draft / "run.json", run, options)
+        _write_record(draft / RECORD, run, options)
+        for name in FILES:
+            _sync(draft / name)
         if folder.exists():
+            (folder / RECORD).unlink(missing_ok=True)
             for name in FILES:
+                sync_folder(folder)
                 os.replace(draft / name, folder / name)
+            sync_folder(folder)
         else:
             os.rename(draft, folder)
+            sync_folder(folder.absolute().parent)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as handle:
+        os.fsync(handle.fileno())
 
 
 @contextmanager
 def _draft_in(parent: Path) -> Iterator[Path]:
     """A new folder on the same disk as what it will become, removed at the end."""
-    draft = parent / f".bregopt-{uuid.uuid4().hex}"
+    draft = parent / f".bregopt-{uuid.uuid4().hex}.draft"
     try:
         draft.mkdir(parents=True)
         yield draft
@@ -198,6 +225,7 @@ def _write_record(path: Path, run: Run, options: Mapping[str, Any]) -> None:
     import scipy
 
     record = run.as_json()
+    record["summary"] = summary_rows(run)
     record["options"] = plain(options)
     record["versions"] = {
         "bregopt": record["version"],

@@ -8,25 +8,35 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any, cast, final
+from typing import Any, NoReturn, cast, final
 
 import click
 import numpy as np
+from attrs import frozen
 
 import bregopt
-from bregopt.cli.run import AskedProblem, Run, check_folder, row, summary, write_run
+from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, plain, row, summary, write_run
+from bregopt.engine.checkpoint import write_file
+from bregopt.engine.state import State
 from bregopt.errors import DuplicateNameError, ParameterError
 from bregopt.host import defaults
+from bregopt.host.api import stop_rule
+from bregopt.host.resume import forget
 from bregopt.host.spec import parse
 from bregopt.matrices import mycielskian, read_matrix
-from bregopt.rules.interrupt import Interrupt
+from bregopt.problem import Start
+from bregopt.rules.interrupt import ENDINGS, Interrupt
 from bregopt.rules.stopping import Status, StopRule
 
 DEFAULT_RANK = 10
+OUTPUT = ("file", "plugin", "out", "checkpoint_every", "as_json", "quiet", "no_progress")
+"""The parameters that say nothing of the problem and the method."""
 OPTIONS = {"rank": "--rank", "U": "-U", "V": "-V", "kernel": "--kernel"}
 """What a problem is composed with, beside the matrix, and how the command line spells it."""
 BUILT_IN = "mycielskian9 (built in)"
-EXIT_CODES = {Status.NOT_FINITE: 1, Status.DIVERGED: 1, Status.INTERRUPTED: 130}
+EXIT_CODES = {Status.NOT_FINITE: 1, Status.DIVERGED: 1}
+COMMAND = "command.json"
+"""The file that says how a run was started, as long as it has not ended."""
 PATH = click.Path(path_type=Path)
 
 Put = Callable[[Any], Any]
@@ -72,7 +82,8 @@ class SolveCommand(click.Command):
 @click.command(
     cls=SolveCommand,
     short_help="Decompose the matrix in a file, or a built-in one.",
-    epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C.",
+    epilog="Exit codes: 0 the run ended by a rule, 1 it diverged or met nan or inf, 2 wrong input, 130 Ctrl-C, "
+    "143 SIGTERM.",
 )
 @click.argument("file", required=False, type=PATH)
 @click.option("--problem", metavar="NAME", default=defaults.PROBLEM, show_default=True, help="What is solved.")
@@ -83,7 +94,9 @@ class SolveCommand(click.Command):
 @click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's own]")
 @click.option("--kernel", metavar="SPEC", help="Of the Bregman step, as in 'tight'.  [default: the problem's own]")
 @click.option("--method", metavar="SPEC", help="As in 'aapb(beta=0.6, step=1)'.  [default: auto]")
-@click.option("--start", metavar="SPEC", help="First factors, as in 'tsvd'.  [default: the problem's own]")
+@click.option(
+    "--start", metavar="SPEC", help="First factors, as in 'tsvd', or the folder of a run.  [default: the problem's own]"
+)
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="For a random start."
 )
@@ -96,22 +109,22 @@ class SolveCommand(click.Command):
 @click.option(
     "--plugin", metavar="PY", type=PATH, multiple=True, help="Load this Python file as a plugin. Repeat for more."
 )
-@click.option("--out", metavar="DIR", type=PATH, help="Write factors.npz, history.csv and run.json there.")
+@click.option(
+    "--out", metavar="DIR", type=PATH, help="Write factors.npz, history.csv and run.json there; before, checkpoints."
+)
+@click.option(
+    "--checkpoint-every",
+    metavar="S",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds between two checkpoints in the folder of --out.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--no-progress", is_flag=True, help="Show no progress bar.")
 @click.pass_context
-def solve(
-    context: click.Context,
-    /,
-    file: Path | None,
-    plugin: Sequence[Path],
-    out: Path | None,
-    as_json: bool,
-    quiet: bool,
-    no_progress: bool,
-    **options: Any,
-) -> None:
+def solve(context: click.Context, /, out: Path | None, quiet: bool, **_: Any) -> None:
     """Find factors U and V of low rank of the matrix in FILE.
 
     By default max(0, UV) is to be close to a non-negative matrix; 'bregopt plugins' lists the problems that --problem
@@ -119,7 +132,8 @@ def solve(
 
     FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
     Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
-    iterations. Ctrl-C ends it with the best result so far. A SPEC is a name that 'bregopt plugins' lists, with
+    iterations. Ctrl-C ends it with the best result so far. With --out the run is saved every 30 seconds: 'bregopt
+    resume DIR' goes on with a run that was interrupted or killed. A SPEC is a name that 'bregopt plugins' lists, with
     arguments if it takes any.
 
     \b
@@ -131,27 +145,70 @@ def solve(
         warnings.simplefilter("ignore")
     if out is not None:
         check_folder(out)
-    for path in plugin:
+    run_command(cast(SolveCommand, context.command), context.params)
+
+
+def run_command(command: SolveCommand, params: dict[str, Any], *, resuming: bool = False) -> NoReturn:
+    """``bregopt solve`` with these parameters, or the run of such a command that is in a folder; exits."""
+    options = {name: value for name, value in params.items() if name not in OUTPUT}
+    out, as_json, quiet = params["out"], params["as_json"], params["quiet"]
+    for path in params["plugin"]:
         bregopt.load_plugin(path)
     silent = quiet or as_json
-    place = cast(SolveCommand, context.command).place(options, dashboard=not silent)
-    run = perform(file, place, progress=not (silent or no_progress), **options)
+    place = command.place(options, dashboard=not silent)
+    saving = None if out is None else Saving(out, params, resuming)
+    run = perform(params["file"], place, saving, progress=not (silent or params["no_progress"]), **options)
     try:
         if out is not None:
-            write_run(out, run, context.params)
+            write_run(out, run, params)
+            if run.result.status is not Status.INTERRUPTED:
+                forget(out)
+                (out / COMMAND).unlink(missing_ok=True)
     finally:
         if as_json:
             click.echo(json.dumps(run.as_json(), indent=2, allow_nan=False))
         elif not quiet:
             click.echo(summary(run))
-    if out is not None and not (as_json or quiet):
-        click.echo(row("Written", f"{out}: factors.npz, history.csv, run.json"))
-    context.exit(EXIT_CODES.get(run.result.status, 0))
+    if out is not None and not silent:
+        click.echo(row("Written", f"{out}: {', '.join(FILES)}"))
+        if run.result.status is Status.INTERRUPTED:
+            click.echo(row("To go on", f"bregopt resume {out}"))
+    click.get_current_context().exit(EXIT_CODES.get(run.result.status, 128 + run.signal if run.signal else 0))
+
+
+@final
+@frozen
+class Saving:
+    """The folder that a run is saved in, with the parameters of its command."""
+
+    folder: Path
+    params: Mapping[str, Any]
+    resuming: bool
+
+    @property
+    def every(self) -> float:
+        return float(self.params["checkpoint_every"])
+
+    def remember_command(self, state: State) -> None:
+        """Write down, once the run has begun, how it was started; paths as they are seen from everywhere."""
+        if state.iteration > 0:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        absolute = {name: _absolute(value) for name, value in self.params.items()}
+        text = json.dumps(plain(absolute), indent=2, ensure_ascii=False)
+        write_file(self.folder / COMMAND, lambda handle: handle.write(text.encode()))
+
+
+def _absolute(value: Any) -> Any:
+    if isinstance(value, Path):
+        return value.absolute()
+    return [_absolute(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def perform(
     file: Path | None,
     place: AbstractContextManager[Put],
+    saving: Saving | None = None,
     *,
     problem: str,
     rank: int | None,
@@ -176,7 +233,7 @@ def perform(
     parts = {name: bregopt.make("regularizer", H) for name in "UV" if isinstance(H := model.get(name), str)}
     method = method or defaults.METHOD
     algorithm = bregopt.make("method", method)
-    first = None if start is None else bregopt.make("start", start)
+    first = None if start is None else first_factors(start)
 
     with place as put:
         M = mycielskian() if file is None else read_matrix(file)
@@ -187,9 +244,21 @@ def perform(
 
         console = terminal() if progress else None
         bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
-        with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None):
-            observers = [bar] if bar else []
-            result = bregopt.solve(composed, method=algorithm, start=first, seed=seed, observers=observers, **limits)
+        watching: list[Any] = [bar] if bar else []
+        with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None, ENDINGS):
+            if saving is not None and saving.resuming:
+                rule = stop_rule(**limits)
+                result = bregopt.resume(
+                    saving.folder, composed, stop=rule, observers=watching, checkpoint_every=saving.every
+                )
+            else:
+                kept: dict[str, Any] = {}
+                if saving is not None:
+                    watching.append(saving.remember_command)
+                    kept = {"checkpoint": saving.folder, "checkpoint_every": saving.every}
+                result = bregopt.solve(
+                    composed, method=algorithm, start=first, seed=seed, observers=watching, **kept, **limits
+                )
     asked = AskedProblem(
         name=problem,
         matrix=BUILT_IN if file is None else file.name,
@@ -197,7 +266,15 @@ def perform(
         nonzeros=int(np.count_nonzero(M if isinstance(M, np.ndarray) else M.data)),
         **{name: _as_asked(model.get(name)) for name in OPTIONS},
     )
-    return Run(problem=asked, method=method, start=start, seed=seed, result=result)
+    return Run(problem=asked, method=method, start=start, seed=seed, result=result, signal=interrupt.heard)
+
+
+def first_factors(start: str) -> Start | Path:
+    """A start from its spec, or the folder or file that holds one."""
+    if Path(start).exists():
+        return Path(start)
+    made: Start = bregopt.make("start", start)
+    return made
 
 
 def _as_asked(value: Any) -> Any:

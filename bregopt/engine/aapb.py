@@ -22,7 +22,7 @@ from bregopt.rules.step import StepRule, Trial
 
 @final
 @frozen
-class AAPB(Method):
+class AAPB(Method[PlannedStep]):
     """Accelerated alternating partial Bregman, for k = 0, 1, … with Y^{−1} = Y^0::
 
         W^{k+1} = argmin_W  F(Y^k, W) + G(W)                           (w="Ybar": F(Ȳ^k, W))
@@ -39,14 +39,14 @@ class AAPB(Method):
     guard: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
     kernel: KernelPolicy | None = None
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[PlannedStep]:
         evaluation = self._evaluate(problem, Y, Y)
         kernel = problem.kernel.pick(self.reduced).at(evaluation.norms)
         rest = TakenStep.none(problem, evaluation, kernel, self.beta.begin())
         return State.at(evaluation, problem.regularizer.value(Y), inner=self._plan(problem, Y, rest, None))
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        plan: PlannedStep = state.inner  # λ_k, β_k, Ȳ^k and W^{k+1}
+    def advance(self, problem: ResolvedProblem, state: State[PlannedStep]) -> State[PlannedStep]:
+        plan = state.inner  # λ_k, β_k, Ȳ^k and W^{k+1}
         while True:
             Y, seen, trial = self._take(problem, plan)
             accepted, step = self.step.judge(trial) if trial else (True, plan.model.step)
@@ -114,11 +114,11 @@ class AAPB(Method):
                 raise
             return plan.model.Y_bar, None, trial
 
-    def _rises(self, problem: ResolvedProblem, state: State, seen: Evaluation) -> bool:
+    def _rises(self, problem: ResolvedProblem, state: State[PlannedStep], seen: Evaluation) -> bool:
         objective = seen.value + problem.regularizer.value(seen.Y)
         return not objective <= state.objective + seen.rounding * max(state.scale, seen.scale)
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[PlannedStep]) -> Subgradient | None:
         return None if state.iteration == 0 else state.inner.last.model.subgradient(state.Y)
 
     @property

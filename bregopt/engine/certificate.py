@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import final
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import State
@@ -73,7 +73,7 @@ class Certificate:
     subgradient: float | None
     """|A| of an element A of ∂Φ at the result"""
     relative_subgradient: float | None
-    """|A| / max(1, |∇F|)"""
+    """|A| / max(first, |∇F|), where ``first`` is the first residual, or |∇F| at the start where that is larger"""
     first_residual: float | None
     """the free residual of the first step, to compare |A| with"""
     notes: tuple[str, ...] = ()
@@ -119,48 +119,72 @@ def _iterations(numbers: tuple[int, ...]) -> str:
 
 
 @final
-class CertificateBuilder:
-    """Watches a run and writes its certificate."""
+@define(eq=False)
+class SeenTests:
+    """The tests of one assumption so far."""
 
-    def __init__(self, method: Method) -> None:
-        self._method = method
-        self._last: State | None = None
-        self._rises: list[int] = []
-        self._tests: dict[str, list[tuple[int, bool | None]]] = {it.name: [] for it in method.assumptions}
-        """by assumption, each iteration it is about, with what its test said; ``None`` where there was none"""
-        self._norm = 0.0
-        self._first_residual: float | None = None
+    held: int = 0
+    failed: list[int] = field(factory=list)
+    """the iterations at which it failed"""
+    unchecked: list[int] = field(factory=list)
+    """those at which there was no test"""
+
+    def see(self, iteration: int, test: bool | None) -> None:
+        if test:
+            self.held += 1
+        else:
+            (self.unchecked if test is None else self.failed).append(iteration)
+
+
+@final
+@define(eq=False)
+class CertificateBuilder:
+    """Watches a run, and writes its certificate: what was seen so far."""
+
+    tests: dict[str, SeenTests]
+    """by assumption"""
+    last: State | None = None
+    rises: list[int] = field(factory=list)
+    norm: float = 0.0
+    """max |Y^k|"""
+    first_residual: float | None = None
+
+    @classmethod
+    def of(cls, method: Method) -> "CertificateBuilder":
+        """Before the run."""
+        return cls({it.name: SeenTests() for it in method.assumptions})
 
     def see(self, state: State) -> None:
-        last, self._last = self._last, state
-        self._norm = max(self._norm, state.Y.norm())
+        last, self.last = self.last, state
+        self.norm = max(self.norm, state.Y.norm())
         if last is None:
             return
-        if self._first_residual is None:
-            self._first_residual = state.stationarity
+        if self.first_residual is None:
+            self.first_residual = state.stationarity
         if not state.lyapunov - last.lyapunov <= state.rounding * max(state.scale, last.scale):
-            self._rises.append(state.iteration)
-        for name, tests in self._tests.items():
+            self.rises.append(state.iteration)
+        for name, tests in self.tests.items():
             if name not in state.not_due:
-                tests.append((state.iteration, state.assumptions.get(name)))
+                tests.see(state.iteration, state.assumptions.get(name))
 
-    def certificate(self, end: State, A: Subgradient | None, notes: tuple[str, ...]) -> Certificate:
+    def certificate(
+        self, method: Method, end: State, A: Subgradient | None, relative: float | None, notes: tuple[str, ...]
+    ) -> Certificate:
+        """Of a run of this method that ended so; A is an element of ∂Φ there, and ``relative`` its relative size."""
         return Certificate(
-            iterations=0 if self._last is None else self._last.iteration,
-            lyapunov=self._method.lyapunov,
-            rises=tuple(self._rises),
-            assumptions={it.name: self._checked(it.name, it.statement) for it in self._method.assumptions},
-            safeguard=self._method.safeguard,
-            largest_norm=self._norm,
+            iterations=0 if self.last is None else self.last.iteration,
+            lyapunov=method.lyapunov,
+            rises=tuple(self.rises),
+            assumptions={it.name: self._checked(it.name, it.statement) for it in method.assumptions},
+            safeguard=method.safeguard,
+            largest_norm=self.norm,
             stationarity=end.stationarity,
             subgradient=A.norm if A else None,
-            relative_subgradient=A.relative if A else None,
-            first_residual=self._first_residual,
+            relative_subgradient=relative,
+            first_residual=self.first_residual,
             notes=notes,
         )
 
     def _checked(self, name: str, statement: str) -> CheckedAssumption:
-        def where(found: bool | None) -> tuple[int, ...]:
-            return tuple(iteration for iteration, test in self._tests[name] if test is found)
-
-        return CheckedAssumption(name, statement, len(where(True)), where(False), where(None))
+        seen = self.tests[name]
+        return CheckedAssumption(name, statement, seen.held, tuple(seen.failed), tuple(seen.unchecked))

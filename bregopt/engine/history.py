@@ -26,9 +26,11 @@ COLUMNS = (
 class Recorder:
     """Collects the history; what a state does not know is nan."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Mapping[str, Array] | None = None) -> None:
+        """Empty, or with the columns of a run that goes on."""
         self.columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
-        self._rows = 0
+        self.columns |= {name: column.tolist() for name, column in (columns or {}).items()}
+        self._rows = len(self.columns["iteration"])
 
     def see(self, state: State, seconds: float) -> None:
         row = {name: getattr(state, name) for name in COLUMNS if name not in ("seconds", "products")}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import final
 
 import numpy as np
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Method, Subgradient
@@ -25,7 +25,7 @@ class Meter(Oracle):
 
     oracle: Oracle
     counts: Counts = field(factory=Counts)
-    _recent: list[Evaluation] = field(factory=list)
+    recent: tuple[Evaluation, ...] = ()
     """the evaluations used last, the latest first"""
 
     def measured(self, problem: ResolvedProblem) -> ResolvedProblem:
@@ -34,11 +34,14 @@ class Meter(Oracle):
         return evolve(problem, oracle=self, prox=self._counted(problem.prox), others=others)
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
-        known = (it for it in self._recent if _serves(it, Y, at, value_at))
-        evaluation = next(known, None) or self._new(Y, at, value_at)
-        others = [it for it in self._recent if it is not evaluation]
-        self._recent = [evaluation, *others][:REMEMBERED]
+        evaluation = self.known(Y, at, value_at=value_at) or self._new(Y, at, value_at)
+        others = [it for it in self.recent if it is not evaluation]
+        self.recent = (evaluation, *others)[:REMEMBERED]
         return evaluation
+
+    def known(self, Y: Blocks, at: Blocks | None, *, value_at: bool = False) -> Evaluation | None:
+        """An evaluation that is still there and answers this question too."""
+        return next((it for it in self.recent if _serves(it, Y, at, value_at)), None)
 
     def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
@@ -85,32 +88,75 @@ def _same(X: Blocks, Y: Blocks) -> bool:
 
 
 @final
+@frozen(eq=False)
+class Moment:
+    """Where an iteration stands: all that it needs in order to go on from a state."""
+
+    state: State
+    counts: Counts
+    """what was asked so far, by stop rules too"""
+    recent: tuple[Evaluation, ...]
+    """what its meter remembers"""
+    first: float | None
+    """the size that stationarity is relative to, as far as it is known"""
+    Y0: Blocks | None
+    """the start, as long as ``first`` may have to be found there"""
+
+
+@final
 class Iteration(Iterator[State]):
     """States 0, 1, 2, … of a method on a problem; stop by leaving the loop."""
 
-    def __init__(self, problem: ResolvedProblem, method: Method, Y: Blocks) -> None:
+    def __init__(self, problem: ResolvedProblem, method: Method, Y: Blocks | None) -> None:
+        """From Y, or from a moment of an earlier run, which ``go_on_from`` then has to give."""
         problem = problem.using(method.kernel)
         method.check(problem)
         self._meter = Meter(problem.oracle)
-        self._problem = self._meter.measured(problem)
+        self.problem = self._meter.measured(problem)
+        """with everything it is asked counted"""
         self._method = method
-        self._Y = Y
+        self._Y0 = Y
         self._state: State | None = None
+        self._first: float | None = None
 
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
         with quiet, self._meter.oracle.working():
-            if self._state is None:
-                state = self._method.start(self._problem, self._Y)
-            else:
-                state = self._method.advance(self._problem, self._state)
+            state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
+        if state.iteration == 1 and state.stationarity is not None:
+            self._first = max(self._first or 0.0, state.stationarity)
         self._state = evolve(state, counts=self.counts)
         return self._state
+
+    def _started(self) -> State:
+        Y = self._start
+        state = self._method.start(self.problem, Y)
+        evaluation = self._meter.known(Y, Y)
+        self._first = None if evaluation is None else evaluation.gradient.norm()
+        return state
+
+    @property
+    def _start(self) -> Blocks:
+        if self._Y0 is None:
+            raise RuntimeError("The start is kept until it is not needed any more.")
+        return self._Y0
 
     @property
     def counts(self) -> Counts:
         """What was asked so far."""
         return self._meter.counts
+
+    def moment(self) -> Moment:
+        """Where it stands now, at its last state."""
+        if self._state is None:
+            raise RuntimeError("An iteration that has not begun stands nowhere.")
+        Y0 = self._Y0 if self._first is None else None
+        return Moment(self._state, self.counts, self._meter.recent, self._first, Y0)
+
+    def go_on_from(self, moment: Moment) -> None:
+        """Let the next state be the one that followed that moment."""
+        self._state, self._first, self._Y0 = moment.state, moment.first, moment.Y0
+        self._meter.recent, self._meter.counts = moment.recent, moment.counts
 
     def evaluate(self, Y: Blocks) -> Evaluation:
         """A counted evaluation of the value at Y."""
@@ -118,4 +164,18 @@ class Iteration(Iterator[State]):
 
     def subgradient(self, state: State) -> Subgradient | None:
         """An element of ∂Φ at the state, counted."""
-        return self._method.subgradient(self._problem, state)
+        return self._method.subgradient(self.problem, state)
+
+    @property
+    def first(self) -> float | None:
+        """What stationarity is relative to: the free residual of the first step, or |∇F(Y⁰)| where that is larger.
+
+        Where a method evaluates neither it is ``None``, until ``relative`` has evaluated |∇F(Y⁰)|.
+        """
+        return self._first
+
+    def relative(self, A: Subgradient) -> float:
+        """``|A| / max(first, |∇F|)``."""
+        if self._first is None:
+            self._first = self._meter.evaluate(self._start, at=self._start).gradient.norm()
+        return A.relative_to(self._first)

@@ -1,12 +1,12 @@
 """The interface of every algorithm: a first state, and how to advance; and of what chooses an algorithm."""
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Generic, final
 
 from attrs import frozen
 
 from bregopt.blocks import Blocks
-from bregopt.engine.state import Assumption, State
+from bregopt.engine.state import Assumption, Inner, State
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import ResolvedProblem
 
@@ -23,14 +23,17 @@ class Subgradient:
     def norm(self) -> float:
         return self.A.norm()
 
-    @property
-    def relative(self) -> float:
-        """``|A| / max(1, |∇F|)``."""
-        return self.norm / max(1.0, self.gradient_norm)
+    def relative_to(self, first: float) -> float:
+        """``|A| / max(first, |∇F|)``, where ``first`` is what the start of the run showed of such a size."""
+        return self.norm / (max(first, self.gradient_norm) or 1.0)
 
 
-class Method(ABC):
-    """An iteration on states. What its theorem assumes and which function falls are part of it."""
+class Method(ABC, Generic[Inner]):
+    """An iteration on states. What its theorem assumes and which function falls are part of it.
+
+    ``Method[Carried]`` keeps a Carried in ``State.inner``. A checkpoint holds it: numbers, text, tuples, mappings,
+    arrays, Blocks, and attrs classes of these.
+    """
 
     kernel: KernelPolicy | None = None
     """a kernel of the method's own, in place of the problem's"""
@@ -65,14 +68,14 @@ class Method(ABC):
         return
 
     @abstractmethod
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Inner]:
         """State 0 at Y."""
 
     @abstractmethod
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State[Inner]) -> State[Inner]:
         """The next state."""
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Inner]) -> Subgradient | None:
         """An element of ∂Φ at the state, where the method knows one."""
         return None
 

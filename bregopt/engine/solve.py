@@ -2,17 +2,21 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
+from typing import final
 
 from attrs import evolve
 
 from bregopt.blocks import Blocks
 from bregopt.engine.certificate import CertificateBuilder
+from bregopt.engine.checkpoint import Checkpoint, Checkpoints, Snapshot
 from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
+from bregopt.engine.saving import Places
 from bregopt.engine.state import State
 from bregopt.errors import DataError, OverflowedError
 from bregopt.problem import ProblemParts, ResolvedProblem
@@ -31,70 +35,162 @@ def run(
     stop: StopRule,
     observers: Sequence[Observer] = (),
     notes: tuple[str, ...] = (),
+    checkpoints: Checkpoints | None = None,
 ) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
     with problem.oracle.working():
-        return _run(problem, method, Y, stop, observers, notes)
+        Y, moved = feasible(problem, Y)
+        check_domain(problem, method, Y)
+        notes += moved + _unused_kernel(problem, method)
+        course = Course(problem, method, Iteration(problem, method, Y), notes)
+        verdict = course.advance() or course.judge(stop, observers)
+        return _to_the_end(course, verdict, stop, observers, checkpoints)
 
 
-def _run(
+def go_on(
     problem: ResolvedProblem,
     method: Method,
-    Y: Blocks,
+    checkpoint: Checkpoint,
+    stop: StopRule,
+    observers: Sequence[Observer] = (),
+    checkpoints: Checkpoints | None = None,
+) -> Result:
+    """The run that a checkpoint was made of, to its end; of a run that has ended the result."""
+    with problem.oracle.working():
+        course = Course(problem, method, Iteration(problem, method, None))
+        snapshot = checkpoint.snapshot(course.places)
+        course.restore(snapshot)
+        if snapshot.verdict is not None:
+            return course.result(snapshot.verdict)
+        return _to_the_end(course, None, stop, observers, checkpoints)
+
+
+def _to_the_end(
+    course: "Course",
+    verdict: Verdict | None,
     stop: StopRule,
     observers: Sequence[Observer],
-    notes: tuple[str, ...],
+    checkpoints: Checkpoints | None,
 ) -> Result:
-    Y, moved = feasible(problem, Y)
-    check_domain(problem, method, Y)
-    notes += moved + _unused_kernel(problem, method)
-    recorder, builder = Recorder(), CertificateBuilder(method)
-    iteration = Iteration(problem, method, Y)
-    begin = time.perf_counter()
-
-    state = best = next(iteration)
-    verdict = None
     while verdict is None:
-        seconds = time.perf_counter() - begin
-        recorder.see(state, seconds)
-        builder.see(state)
-        for observer in observers:
-            observer.see(state)
-        if state.objective < best.objective:
-            best = state
-        verdict = _overflow(state) or _divergence(recorder)
-        verdict = verdict or stop.judge(_progress(iteration, state, seconds, recorder))
-        if verdict is None:
-            try:
-                state = next(iteration)
-            except OverflowedError as error:
-                verdict = Verdict(Status.NOT_FINITE, f"After iteration {state.iteration}: {error}")
-
-    end = best if verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED) else state
-    if not end.exact:
-        evaluation = iteration.evaluate(end.Y)
-        objective = evaluation.value + problem.regularizer.value(end.Y)
-        end = evolve(end, objective=objective, metrics=evaluation.metrics, exact=True)
-    A = iteration.subgradient(end)
-    if not end.Y.flat.any():
-        notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)
-    result = Result(
-        Y=end.Y,
-        W=problem.block.argmin(problem.smooth, end.Y),
-        objective=end.objective,
-        metrics=end.metrics,
-        status=verdict.status,
-        reason=verdict.reason,
-        iterations=state.iteration,
-        seconds=time.perf_counter() - begin,
-        certificate=builder.certificate(end, A, notes),
-        counts=iteration.counts,
-        history=recorder.arrays(),
-        method=method,
-    )
+        if checkpoints is not None:
+            checkpoints.offer(course.snapshot, course.places)
+        verdict = course.advance() or course.judge(stop, observers)
+    if checkpoints is not None:
+        ended = None if verdict.status is Status.INTERRUPTED else verdict
+        checkpoints.save(course.snapshot(ended), course.places)
+    result = course.result(verdict)
     for observer in observers:
         observer.end(result)
     return result
+
+
+@final
+class Course:
+    """A run so far: its last state and its best one, its history, and what its certificate will say."""
+
+    def __init__(
+        self, problem: ResolvedProblem, method: Method, iteration: Iteration, notes: tuple[str, ...] = ()
+    ) -> None:
+        self.problem, self.method, self.iteration, self.notes = problem, method, iteration, notes
+        self.recorder, self.builder = Recorder(), CertificateBuilder.of(method)
+        self._begin = time.perf_counter()
+        self._best: State | None = None
+        self._state: State | None = None
+
+    @cached_property
+    def places(self) -> Places:
+        """What a checkpoint finds in the problem and the method, and does not hold."""
+        return Places(self.iteration.problem, self.method)
+
+    @property
+    def state(self) -> State:
+        if self._state is None:
+            raise RuntimeError("A run that has not begun has no state.")
+        return self._state
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._begin
+
+    def advance(self) -> Verdict | None:
+        """Go on to the next state; the verdict where there is none."""
+        try:
+            state = next(self.iteration)
+        except OverflowedError as error:
+            if self._state is None:
+                raise
+            return Verdict(Status.NOT_FINITE, f"After iteration {self.state.iteration}: {error}")
+        self._state = state
+        self.recorder.see(state, self.seconds)
+        self.builder.see(state)
+        if self._best is None or state.objective < self._best.objective:
+            self._best = state
+        return None
+
+    def judge(self, stop: StopRule, observers: Sequence[Observer]) -> Verdict | None:
+        """Show the state to the observers, and say whether it is the last one."""
+        for observer in observers:
+            observer.see(self.state)
+        return _overflow(self.state) or _divergence(self.recorder) or stop.judge(self._progress())
+
+    def _progress(self) -> Progress:
+        state = self.state
+        return Progress(
+            iteration=state.iteration,
+            seconds=self.recorder.columns["seconds"][-1],
+            products=state.counts.products,
+            objective=state.objective,
+            metrics=state.metrics,
+            stationarity=state.stationarity,
+            history=self.recorder.columns,
+            subgradient=self._relative_subgradient,
+            first=self.iteration.first,
+        )
+
+    def _relative_subgradient(self) -> float | None:
+        A = self.iteration.subgradient(self.state)
+        return None if A is None else self.iteration.relative(A)
+
+    def snapshot(self, verdict: Verdict | None = None) -> Snapshot:
+        """The run as it is to be saved."""
+        moment, best = self.iteration.moment(), self._best or self.state
+        return Snapshot(moment, best, self.recorder.arrays(), self.builder, self.seconds, self.notes, verdict)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """The run as it was saved."""
+        self.iteration.go_on_from(snapshot.moment)
+        self._state, self._best, self.notes = snapshot.moment.state, snapshot.best, snapshot.notes
+        self.recorder, self.builder = Recorder(snapshot.columns), snapshot.builder
+        self._begin = time.perf_counter() - snapshot.seconds
+
+    def result(self, verdict: Verdict) -> Result:
+        """Of the run that ends so: its last state, or its best one where it did not end well."""
+        failed = verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
+        end = (self._best or self.state) if failed else self.state
+        if not end.exact:
+            evaluation = self.iteration.evaluate(end.Y)
+            objective = evaluation.value + self.problem.regularizer.value(end.Y)
+            end = evolve(end, objective=objective, metrics=evaluation.metrics, exact=True)
+        A = self.iteration.subgradient(end)
+        relative = None if A is None else self.iteration.relative(A)
+        notes = self.notes
+        if not end.Y.flat.any():
+            notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)
+        return Result(
+            Y=end.Y,
+            W=self.problem.block.argmin(self.problem.smooth, end.Y),
+            objective=end.objective,
+            metrics=end.metrics,
+            status=verdict.status,
+            reason=verdict.reason,
+            iterations=self.state.iteration,
+            seconds=self.seconds,
+            certificate=self.builder.certificate(self.method, end, A, relative, notes),
+            counts=self.iteration.counts,
+            history=self.recorder.arrays(),
+            method=self.method,
+        )
 
 
 def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]:
@@ -141,24 +237,3 @@ def _divergence(recorder: Recorder) -> Verdict | None:
         return None
     told = f"For {PATIENCE} iterations the objective has been above {EXCESS:g} times its first value"
     return Verdict(Status.DIVERGED, f"{told}; it is {objectives[-1]:.3g}.")
-
-
-def _progress(iteration: Iteration, state: State, seconds: float, recorder: Recorder) -> Progress:
-    return Progress(
-        iteration=state.iteration,
-        seconds=seconds,
-        products=state.counts.products,
-        objective=state.objective,
-        metrics=state.metrics,
-        stationarity=state.stationarity,
-        history=recorder.columns,
-        subgradient=_relative_subgradient(iteration, state),
-    )
-
-
-def _relative_subgradient(iteration: Iteration, state: State) -> Callable[[], float | None]:
-    def compute() -> float | None:
-        A = iteration.subgradient(state)
-        return None if A is None else A.relative
-
-    return compute

@@ -1,12 +1,23 @@
 """One moment of a run, and what a theorem assumes of the step that led there."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Generic, final
 
 from attrs import field, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.parts.oracle import ROUNDING, Evaluation
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Inner = TypeVar("Inner", default=Any)
+else:
+    from typing import TypeVar
+
+    Inner = TypeVar("Inner")
+"""What a method carries on from state to state: a class of its own, which a checkpoint can hold."""
+_NOTHING: Any = None
 
 
 @final
@@ -39,7 +50,7 @@ def assumptions_met(assumptions: Iterable[Assumption], step: Any) -> Mapping[str
 
 @final
 @frozen(eq=False, kw_only=True)
-class State:
+class State(Generic[Inner]):
     """Y^k with what is known of it; immutable, so that states can be kept and compared."""
 
     iteration: int
@@ -68,11 +79,13 @@ class State:
     exact: bool = True
     """False where ``objective`` is only an upper bound"""
     counts: Counts = field(factory=Counts)
-    inner: Any = None
+    inner: Inner = _NOTHING
     """what the method itself carries on"""
 
     @classmethod
-    def at(cls, evaluation: Evaluation, H: float, *, iteration: int = 0, lag: float = 0.0, **known: Any) -> "State":
+    def at(
+        cls, evaluation: Evaluation, H: float, *, inner: Inner, iteration: int = 0, lag: float = 0.0, **known: Any
+    ) -> "State[Inner]":
         """At the Y of an evaluation, with H(Y); ``lag`` is what the Lyapunov function adds to Φ."""
         return cls(
             iteration=iteration,
@@ -82,5 +95,6 @@ class State:
             lyapunov=evaluation.value + H + lag,
             scale=evaluation.scale + abs(H) + lag,
             rounding=evaluation.rounding,
+            inner=inner,
             **known,
         )

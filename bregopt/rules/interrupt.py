@@ -1,43 +1,61 @@
-"""Ctrl-C as a stop rule: the first ends the run after its iteration, the second at once."""
+"""Ctrl-C and its like as a stop rule: the first ends the run after its iteration, the second at once."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, final
 
+from attrs import define, field
+
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
+
+CTRL_C = (signal.SIGINT,)
+ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, the wish of the system that the program ends, and the end of its terminal."""
+SPOKEN = {"SIGINT": "Ctrl-C", "SIGTERM": "the signal SIGTERM", "SIGHUP": "the end of the terminal"}
 
 
 @final
+@define(eq=False)
 class Interrupt(StopRule):
     """Stops once Ctrl-C was pressed."""
 
-    def __init__(self) -> None:
-        self._pressed = False
+    heard: signal.Signals | None = field(default=None, init=False)
+    """the signal that was heard"""
+    active: bool = field(default=False, init=False)
+    """whether it is listening now"""
 
     def judge(self, progress: Progress) -> Verdict | None:
-        if not self._pressed:
+        if self.heard is None:
             return None
-        reason = f"Interrupted by Ctrl-C after {progress.iteration} iterations; the best point so far is kept."
+        by = SPOKEN.get(self.heard.name, self.heard.name)
+        reason = f"Interrupted by {by} after {progress.iteration} iterations; the best point so far is kept."
         return Verdict(Status.INTERRUPTED, reason)
 
     @contextmanager
-    def listening(self, heard: Callable[[], object] | None = None) -> Iterator[None]:
-        """Take Ctrl-C; ``heard`` is called at the first one."""
+    def listening(
+        self, heard: Callable[[], object] | None = None, signals: tuple[signal.Signals, ...] = CTRL_C
+    ) -> Iterator[None]:
+        """Take the signals; ``heard`` is called at the first one. Only the main thread is ever told of a signal."""
 
-        def press(*_: Any) -> None:
-            if self._pressed:
+        def press(number: int, _: Any) -> None:
+            if self.heard is not None:
                 raise KeyboardInterrupt
-            self._pressed = True
+            self.heard = signal.Signals(number)
             if heard is not None:
                 heard()
 
-        before = signal.getsignal(signal.SIGINT)
-        if before is signal.SIG_IGN:  # a background job, which Ctrl-C is not meant for
-            yield
-            return
-        signal.signal(signal.SIGINT, press)
+        before: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            before = {one: signal.getsignal(one) for one in signals}
+        self.active = True
         try:
+            for one, handler in before.items():
+                if handler is not signal.SIG_IGN:  # a background job, which it is not meant for
+                    signal.signal(one, press)
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            self.active = False
+            for one, handler in before.items():
+                signal.signal(one, handler)

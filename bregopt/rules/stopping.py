@@ -54,7 +54,12 @@ class Progress:
     """the free residual; ``None`` before the first step or where a method has none"""
     history: Mapping[str, Sequence[float]]
     subgradient: Callable[[], float | None]
-    """|A|/max(1, |∇F|) for some A ∈ ∂Φ, computed on demand; its products are counted"""
+    """|A|/max(first, |∇F|) for some A ∈ ∂Φ, computed on demand; its products are counted"""
+    first: float | None = None
+    """what stationarity is relative to: the free residual of the first step, or |∇F(Y⁰)| where that is known and larger
+
+    ``None`` where a method has neither; ``subgradient`` then evaluates |∇F(Y⁰)|.
+    """
 
 
 class StopRule(ABC):

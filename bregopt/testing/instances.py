@@ -29,8 +29,11 @@ class Instance:
 
 
 def every_example() -> list[Instance]:
-    """Every example of every kind that has checks."""
-    return [instance for kind in kinds() for instance in _examples(kind.name) if checkable(instance.part)]
+    """Every example of every kind that has checks; of a kind without examples, the parts made without arguments."""
+    found = []
+    for kind in (it.name for it in kinds()):
+        found += list(_examples(kind)) or [instance for entry in catalog(kind) for instance in _default(entry)]
+    return [instance for instance in found if checkable(instance.part)]
 
 
 def named(text: str) -> list[Instance]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bregopt.blocks import Blocks
+from bregopt.engine.method import Method
 from bregopt.errors import IncompatibleError
 from bregopt.host.compose import kinds
 from bregopt.host.registry import CORE, Kind
@@ -17,14 +18,14 @@ from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule
 from bregopt.testing.checks import (
     bregman_prox,
-    extrapolation,
     kernel,
+    method,
     oracle,
     regularizer_forms,
     regularizer_prox,
     regularizer_traits,
+    rules,
     smooth,
-    step,
 )
 from bregopt.testing.outcomes import CheckFailedError, fail
 from bregopt.testing.search.random_points import RandomPoints
@@ -78,16 +79,20 @@ POLICY: Table = {
     **{name: kernel.of_sample(check) for name, check in KERNEL.items()},
 }
 EXTRAPOLATION: Table = {
-    "beta/range": extrapolation.in_range,
-    "beta/stateless": extrapolation.stateless,
-    "beta/inequality": extrapolation.inequality,
+    "beta/range": rules.in_range,
+    "beta/stateless": rules.stateless,
+    "beta/inequality": rules.inequality,
 }
 STEP: Table = {
-    "step/positive": step.positive,
-    "step/accepts": step.accepts,
-    "step/refuses": step.refuses,
-    "step/ends": step.ends,
-    "step/stateless": step.stateless,
+    "step/positive": rules.step_positive,
+    "step/accepts": rules.step_accepts,
+    "step/refuses": rules.step_refuses,
+    "step/ends": rules.step_ends,
+    "step/stateless": rules.step_stateless,
+}
+METHOD: Table = {
+    "states/saved": method.saved,
+    "states/same-after-loading": method.same_after_loading,
 }
 PROBLEM: Table = {
     "smooth/gradient": smooth.gradient,
@@ -108,6 +113,7 @@ OF_THE_KIT: Mapping[type, Table] = {
     KernelPolicy: POLICY,
     Extrapolation: EXTRAPOLATION,
     StepRule: STEP,
+    Method: METHOD,
 }
 """The first interface that a part has tells its checks: a kernel is a policy too, but has those of kernels."""
 AT_START = "import numpy as np\npart = part, part.first_point(None, np.random.default_rng(0))"
@@ -141,7 +147,7 @@ def why_unchecked(kind: Kind) -> str:
     if kind.checks or kind.interface in (*OF_THE_KIT, Problem):
         return f"an example of a {kind.name} must be a {kind.interface.__name__}"
     if kind.provider == CORE:
-        return "methods, stop rules and starts have none"
+        return "selectors, stop rules and starts have none"
     declared = f"registry.kind({kind.name!r}, {kind.interface.__name__}, checks={{...}})"
     return f"the kind '{kind.name}' is declared by {kind.provider} without checks, which {declared} adds"
 
@@ -180,7 +186,7 @@ def _made_by(code: str, checks: Mapping[str, Check]) -> dict[str, Check]:
 def _no_checks(part: Any) -> str:
     """The sentence about a part that cannot be checked."""
     declared = "".join(f"{kind.interface.__name__}, " for kind in kinds() if kind.checks)
-    known = "Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule"
+    known = "Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, Method"
     own = [kind for kind in kinds() if isinstance(part, kind.interface)]
     names = {base.__qualname__ for base in type(part).__mro__}
     if own:

@@ -74,7 +74,11 @@ class RelativeError(StopRule):
 @final
 @frozen
 class Stationarity(StopRule):
-    """Stops when some A ∈ ∂Φ has ``|A| ≤ tolerance·max(1, |∇F|)``; looked for once the free residual is that small."""
+    """Stops when some A ∈ ∂Φ has ``|A| ≤ tolerance·max(first, |∇F|)``, where ``first`` is that size at the start.
+
+    A is looked for once the free residual is at most ``tolerance·first``. As everything is relative, the unit of the
+    data has no influence.
+    """
 
     tolerance: float = field(default=1e-6, validator=validate.number(at_least=0))
 
@@ -91,12 +95,13 @@ class Stationarity(StopRule):
 
     def _due(self, progress: Progress) -> bool:
         """Now and then once the free residual is small; where a method has none, now and then from the start."""
-        first, residual = 0, progress.stationarity
+        since, residual = 0, progress.stationarity
         if residual is not None:
-            if residual > self.tolerance:
+            small = self.tolerance * (progress.first or 0.0)
+            if residual > small:
                 return False
-            first = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= self.tolerance)
-        return progress.iteration > 0 and (progress.iteration - first) % AGAIN == 0
+            since = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= small)
+        return progress.iteration > 0 and (progress.iteration - since) % AGAIN == 0
 
 
 @final

@@ -8,7 +8,7 @@ import scipy.sparse
 from attrs import evolve
 
 import bregopt as bo
-from bregopt.testing.checks.extrapolation import recorded_choices
+from bregopt.testing.checks.rules import recorded_choices
 
 RANK = 4
 

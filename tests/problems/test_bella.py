@@ -238,7 +238,7 @@ def products_to(problem, method, tolerance, limit):
         spent = state.counts.products
         if state.stationarity is not None and state.stationarity <= 10 * tolerance:
             A = run.subgradient(state)
-            if A.relative <= tolerance:
+            if run.relative(A) <= tolerance:
                 return spent
         if spent > limit:
             return math.inf

@@ -8,7 +8,7 @@ import scipy.sparse
 from bregopt_lowrank import as_local_matrix
 from bregopt_lowrank.newton import row_newton as row_steps
 from bregopt_lowrank.newton.row_models import embedded, spelt
-from bregopt_lowrank.newton.row_newton import judge, row_newton, transposed
+from bregopt_lowrank.newton.row_newton import judge, row_newton
 from bregopt_relu.relu import ReluLoss
 from row_reference import reference_row_newton, reference_run
 from small_parts import NoBlock
@@ -45,7 +45,7 @@ def test_the_rows_take_the_steps_of_the_definition(spec, sparse):
     data = as_local_matrix(scipy.sparse.csr_array(M) if sparse else M)
     found = row_newton(ReluLoss(), data, U, V, delta, H)
     l1 = bo.make("regularizer", "l1(0.2)")
-    back = row_newton(ReluLoss(), transposed(data), V.T, U.T, delta[:14], l1, by_columns=True)
+    back = row_newton(ReluLoss(), data.transposed, V.T, U.T, delta[:14], l1, by_columns=True)
     for made, wanted in (
         (found, reference_row_newton(M, U, V, delta, H.scalar())),
         (back, reference_row_newton(M.T, V.T, U.T, delta[:14], bo.ScalarPenalty(l1=0.2))),

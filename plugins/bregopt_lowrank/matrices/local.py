@@ -34,7 +34,7 @@ class LocalMatrix(Matrix):
     values: Array = field(factory=lambda: np.empty(0), repr=False)
     columns: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     starts: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)
-    threads: int = field(factory=thread_count)
+    threads: int = field(factory=thread_count, metadata={"unsaved": True})
 
     @property
     def resident(self) -> bool:
@@ -44,6 +44,15 @@ class LocalMatrix(Matrix):
     @cached_property
     def spectral(self) -> float:
         return spectrum.norm(self)
+
+    @cached_property
+    def transposed(self) -> "LocalMatrix":
+        """Mᵀ: CSR anew, or a view of which a tile at a time is copied."""
+        shape = self.shape[::-1]
+        if self.source is not None:
+            return evolve(self, shape=shape, source=self.source.T)
+        csr = self.matrix().T.tocsr()
+        return evolve(self, shape=shape, values=csr.data, columns=csr.indices, starts=csr.indptr)
 
     def leading(self, rank: int) -> tuple[Array, Array, Array]:
         return spectrum.leading(self, rank)

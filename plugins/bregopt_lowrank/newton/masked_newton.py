@@ -11,7 +11,7 @@ from bregopt.errors import IncompatibleError
 from bregopt_lowrank.block import LowRankBlock
 from bregopt_lowrank.factorization import Factorization
 from bregopt_lowrank.matrices.local import LocalMatrix
-from bregopt_lowrank.newton.row_newton import RowSteps, row_newton, transposed
+from bregopt_lowrank.newton.row_newton import RowSteps, row_newton
 
 TINY_STEP = 1e-12
 """The step of the proximal map that brings an extrapolated point back to where H is finite."""
@@ -27,13 +27,11 @@ class Carried:
     """of Nesterov's sequence"""
     delta_U: Array
     delta_V: Array
-    columns: LocalMatrix
-    """Mᵀ"""
 
 
 @final
 @frozen
-class MaskedNewton(Method):
+class MaskedNewton(Method[Carried]):
     """Levenberg–Marquardt steps on f(U, V) = min_W F, row by row for U and column by column for V.
 
     With f separate over the rows of U, and over the columns of V, an iteration is::
@@ -61,13 +59,13 @@ class MaskedNewton(Method):
                     "use aapb, or a separable regularizer such as l1, l1-nonneg, ridge or elastic-net."
                 )
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         M = _data(problem)
-        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]), transposed(M))
+        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]))
         return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        past: Carried = state.inner
+    def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
+        past = state.inner
         beta, theta = nesterov(past.theta)
         on_U, on_V, Y, H = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
         if beta > 0 and not on_V.value + H <= state.objective:
@@ -91,14 +89,14 @@ class MaskedNewton(Method):
             rounding=M.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
-            inner=Carried(Y_prev, theta, on_U.delta, on_V.delta, past.columns),
+            inner=Carried(Y_prev, theta, on_U.delta, on_V.delta),
         )
 
     @property
     def safeguard(self) -> str:
         return "a row that would raise Φ is not moved, and a step that would raise it is taken again without β"
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Carried]) -> Subgradient | None:
         """The element of ∂Φ(Y) of least norm, where four numbers spell H."""
         Y = state.Y
         penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
@@ -121,7 +119,7 @@ def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[RowSteps,
     """The steps on U and on V from Y, the point they lead to, and H there."""
     H, M, loss = problem.regularizer, _data(problem), _block(problem).loss
     on_U = row_newton(loss, M, Y["U"], Y["V"], past.delta_U, H["U"])
-    on_V = row_newton(loss, past.columns, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
+    on_V = row_newton(loss, M.transposed, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
     problem.oracle.charge(on_U.products + on_V.products)
     new = Blocks(U=on_U.U, V=on_V.U.T)
     return on_U, on_V, new, H.value(new)

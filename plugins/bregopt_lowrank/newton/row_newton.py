@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, ScalarPenalty
@@ -44,15 +44,6 @@ class RowSteps:
     residual: float
     """``Σ |(B_i + damping_i) d_i|²`` over the steps d_i that were tried"""
     products: float
-
-
-def transposed(M: LocalMatrix) -> LocalMatrix:
-    """Mᵀ: CSR anew, or a view of which a tile at a time is copied."""
-    shape = M.shape[::-1]
-    if M.source is not None:
-        return evolve(M, shape=shape, source=M.source.T)
-    csr = M.matrix().T.tocsr()
-    return evolve(M, shape=shape, values=csr.data, columns=csr.indices, starts=csr.indptr)
 
 
 def row_newton(

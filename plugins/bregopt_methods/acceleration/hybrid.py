@@ -11,7 +11,7 @@ FIRST, SECOND = "first: ", "second: "
 
 @final
 @frozen
-class Hybrid(Method):
+class Hybrid(Method[State]):
     """``first`` for ``after`` iterations, then ``second`` from the Y it reached; state k holds that of the one at work.
 
     The descent theorem needs the assumptions of both, and there is none where one of them has none.
@@ -33,10 +33,10 @@ class Hybrid(Method):
         for member in self.members:
             member.check(problem.using(member.kernel))
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[State]:
         return self._shown(self.first.start(problem.using(self.first.kernel), Y), 0)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State[State]) -> State[State]:
         k, own = state.iteration, state.inner
         if k < self.after:
             return self._shown(self.first.advance(problem.using(self.first.kernel), own), k + 1)
@@ -45,13 +45,13 @@ class Hybrid(Method):
             own = self.second.start(problem, state.Y)
         return self._shown(self.second.advance(problem, own), k + 1)
 
-    def _shown(self, own: State, k: int) -> State:
+    def _shown(self, own: State, k: int) -> State[State]:
         here, there = (FIRST, SECOND) if k <= self.after else (SECOND, FIRST)
         met = {here + name: held for name, held in own.assumptions.items() if self.assumptions}
         not_due = frozenset(it.name for it in self.assumptions if it.name.startswith(there))
         return evolve(own, iteration=k, assumptions=met, not_due=not_due, inner=own)
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[State]) -> Subgradient | None:
         member = self.first if state.iteration <= self.after else self.second
         return member.subgradient(problem.using(member.kernel), state.inner)
 

@@ -14,7 +14,7 @@ from bregopt_methods.blockwise.extrapolated import subgradient
 
 @final
 @frozen
-class AALS(Method):
+class AALS(Method[Mixing]):
     """Anderson-accelerated least squares, for H = 0 or Tikhonov: mixes the last updates of alternating least squares.
 
     T(Y) is W(Y), then U and V by least squares, as in els without extrapolation, and balanced as there. Y^{k+1} is
@@ -31,19 +31,21 @@ class AALS(Method):
     def check(self, problem: ResolvedProblem) -> None:
         check_tikhonov(problem, "aals")
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Mixing]:
         check_blocks(problem, Y)
         return self._seen(problem, Y, None, None)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        past: Mixing = state.inner
+    def advance(self, problem: ResolvedProblem, state: State[Mixing]) -> State[Mixing]:
+        past = state.inner
         if past.changes:
             mixed = self._seen(problem, past.point(), past, state)
             if mixed.objective <= state.objective:
                 return mixed
         return self._seen(problem, past.image, past.anew(), state)
 
-    def _seen(self, problem: ResolvedProblem, Y: Blocks, past: Mixing | None, last: State | None) -> State:
+    def _seen(
+        self, problem: ResolvedProblem, Y: Blocks, past: Mixing | None, last: State[Mixing] | None
+    ) -> State[Mixing]:
         """Y with Φ(Y) and T(Y), after the last state."""
         made = block_update(problem, Y, partial(least_squares, damping=self.damping), row_wise=True)
         image = balanced(problem.smooth, problem.regularizer, made.Y)[0] if self.balance else made.Y
@@ -61,7 +63,7 @@ class AALS(Method):
             inner=Mixing(self.memory, image, image - Y) if past is None else past.seen(Y, image),
         )
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Mixing]) -> Subgradient | None:
         """``A = ∇F(Y, W(Y)) + ηY``."""
         xi = state.Y.map(lambda name, X: (tikhonov(problem.regularizer[name]) or 0.0) * X)
         return subgradient(problem, state.Y, xi)

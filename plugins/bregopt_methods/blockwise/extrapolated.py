@@ -22,7 +22,7 @@ class Carried:
     """an element of ∂H(Y^k), where the step to Y^k gave one"""
 
 
-class ExtrapolatedBlocks(Method):
+class ExtrapolatedBlocks(Method[Carried]):
     """An update of both blocks from y = Y^k + β_k(Y^k − Y^{k−1}), with W = W(y) and Nesterov's β_k.
 
     Where its bound of Φ is above the last one, it is made from Y^k instead. That one is not above: it starts at
@@ -42,12 +42,12 @@ class ExtrapolatedBlocks(Method):
         """Whether the solver treats each row of this block on its own."""
 
     @final
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         check_blocks(problem, Y)
         return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=Carried(Y, 1.0, None))
 
     @final
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
+    def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
         Y, past, row_wise = state.Y, state.inner, self.row_wise(problem, state.Y.names[0])
         beta, theta = nesterov(past.theta)
         y = Y if beta == 0 else Y.plus(beta, Y - past.Y_prev)
@@ -71,7 +71,7 @@ class ExtrapolatedBlocks(Method):
         return _rebalanced(problem, following) if self.balance else following
 
     @final
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Carried]) -> Subgradient | None:
         return subgradient(problem, state.Y, state.inner.xi)
 
     @property
@@ -83,7 +83,7 @@ class ExtrapolatedBlocks(Method):
         return "an update that would raise the bound is made again without extrapolation"
 
 
-def _rebalanced(problem: ResolvedProblem, state: State) -> State:
+def _rebalanced(problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
     """The state with the factors of the same product that have the least H; Y^{k−1} goes along, and so does ξ.
 
     A ridge moves ξ with Y, and nothing else does: a positive multiple of an entry keeps its sign.

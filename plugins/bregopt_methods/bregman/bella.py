@@ -39,7 +39,7 @@ DRIFT = 3.0
 
 @final
 @frozen
-class BELLA(Method):
+class BELLA(Method["Carried | None"]):
     """L-BFGS directions on the Bregman proximal residual of f(Y) = min_W F + G, held by an envelope; Ȳ^0 = Y^0::
 
         Y^{k+1} = argmin_Y  H(Y) + ⟨∇f(Ȳ^k), Y − Ȳ^k⟩ + D_ψ(Y, Ȳ^k)/λ_k,  with the minimum E_λ(Ȳ^k) ≥ Φ(Y^{k+1})
@@ -62,12 +62,12 @@ class BELLA(Method):
     target: float = field(default=0.6, validator=validate.number(above=0, at_most=MARGIN))
     trials: int = field(default=3, validator=validate.whole(at_least=0))
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State["Carried | None"]:
         evaluation = problem.oracle.evaluate(Y, at=Y)
-        return State.at(evaluation, problem.regularizer.value(Y), inner=evaluation)
+        return State.at(evaluation, problem.regularizer.value(Y), inner=None)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        carried = self._begin(problem, state.inner) if state.iteration == 0 else self._advanced(problem, state.inner)
+    def advance(self, problem: ResolvedProblem, state: State["Carried | None"]) -> State["Carried | None"]:
+        carried = self._begin(problem, state.Y) if state.inner is None else self._advanced(problem, state.inner)
         step, envelope = carried.step, carried.step.envelope
         return State(
             iteration=state.iteration + 1,
@@ -85,7 +85,8 @@ class BELLA(Method):
             inner=carried,
         )
 
-    def _begin(self, problem: ResolvedProblem, evaluation: Evaluation) -> "Carried":
+    def _begin(self, problem: ResolvedProblem, Y: Blocks) -> "Carried":
+        evaluation = problem.oracle.evaluate(Y, at=Y)
         step = tested(problem, reached(problem, evaluation, free_step(problem, evaluation) or 1.0))
         return Carried(step, LBFGS(self.memory), pace(step.envelope.model))
 
@@ -118,8 +119,8 @@ class BELLA(Method):
             return True
         return max(last.gain, rise) <= noise and envelope.residual.norm() < before.residual.norm()
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
-        return None if state.iteration == 0 else state.inner.step.envelope.model.subgradient(state.Y)
+    def subgradient(self, problem: ResolvedProblem, state: State["Carried | None"]) -> Subgradient | None:
+        return None if state.inner is None else state.inner.step.envelope.model.subgradient(state.Y)
 
     @property
     def lyapunov(self) -> str:

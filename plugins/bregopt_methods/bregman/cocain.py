@@ -105,7 +105,7 @@ class TestedStep:
 
 @final
 @frozen
-class CoCaIn(Method):
+class CoCaIn(Method[Carried]):
     """Convex-concave inertial BPG on f(Y) = min_W F + G, for k = 0, 1, … with Y^{−1} = Y^0::
 
         Ȳ^k     = Y^k + β(Y^k − Y^{k−1}), with the largest β, and an Llow, for which
@@ -123,7 +123,7 @@ class CoCaIn(Method):
     grow: float = field(default=1.1, validator=validate.number(above=1))
     restart: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         evaluation = problem.oracle.evaluate(Y, at=Y)
         kernel = problem.kernel.pick(True).at(evaluation.norms)
         smad = problem.smooth.constants(kernel, evaluation.norms, True)
@@ -131,8 +131,8 @@ class CoCaIn(Method):
         rest = Carried(TakenStep.none(problem, evaluation, kernel), evaluation, self.lower, step)
         return State.at(evaluation, problem.regularizer.value(Y), inner=rest)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        past: Carried = state.inner
+    def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
+        past = state.inner
         lower = self.lower if self.restart else max(self.lower, WARM * past.lower)
         step = min(past.step, self._longest(problem, past.last.model.kernel))
         point = self._point(problem, past, step, lower)
@@ -209,7 +209,7 @@ class CoCaIn(Method):
         modulus = problem.regularizer.weak_convexity
         return (1 - self.beta.delta) * kernel.strong_convexity / modulus if modulus else math.inf
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Carried]) -> Subgradient | None:
         return None if state.iteration == 0 else state.inner.last.model.subgradient(state.Y)
 
     @property

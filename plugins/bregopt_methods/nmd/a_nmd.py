@@ -31,7 +31,7 @@ class Momentum:
 
 @final
 @frozen
-class ANMD(Method):
+class ANMD(Method[Momentum]):
     """A-NMD, without H: ``Z = W(T̄) + β(W(T̄) − W_prev)``, ``T⁺ = TSVD_r(Z)``, ``T̄⁺ = T⁺ + β(T⁺ − T)``.
 
     From the third on, a step is taken if the objective falls: then β grows to min(β̄, γβ), and β̄ to min(1, γ̄β); else T
@@ -51,12 +51,12 @@ class ANMD(Method):
     def check(self, problem: ResolvedProblem) -> None:
         check_unregularized(problem, NAME)
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Momentum]:
         check_factors(problem, Y, NAME)
         return State.at(problem.oracle.evaluate(Y), 0.0, inner=Momentum(Y, Y, self.beta, 1.0, self.beta))
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        past: Momentum = state.inner
+    def advance(self, problem: ResolvedProblem, state: State[Momentum]) -> State[Momentum]:
+        past = state.inner
         k, beta = state.iteration + 1, past.beta
         Y = self._truncated(problem, past)
         seen = problem.oracle.evaluate(Y)
@@ -81,7 +81,7 @@ class ANMD(Method):
             Y = truncated(at, G)
         return Y
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient:
+    def subgradient(self, problem: ResolvedProblem, state: State[Momentum]) -> Subgradient:
         return unregularized_subgradient(problem, state.Y)
 
 

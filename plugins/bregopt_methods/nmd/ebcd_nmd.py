@@ -28,7 +28,7 @@ class Update:
 
 @final
 @frozen
-class EBCD(Method):
+class EBCD(Method[Update]):
     """Extrapolated block coordinate descent for ReLU-NMD without H: U⁺ = orth(W_α Vᵀ), V⁺ = U⁺ᵀW_α.
 
     With ``W_α = αW(UV) + (1 − α)UV``. An update is taken if ``S = ‖W(UV) − UV‖`` falls, else Y stays and α = 1.
@@ -46,13 +46,13 @@ class EBCD(Method):
     def check(self, problem: ResolvedProblem) -> None:
         check_unregularized(problem, NAME)
 
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Update]:
         check_factors(problem, Y, NAME)
         following = update(problem, Y, self.alpha, self.mu)
         return State.at(following.evaluation, 0.0, inner=following)
 
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        here: Update = state.inner
+    def advance(self, problem: ResolvedProblem, state: State[Update]) -> State[Update]:
+        here = state.inner
         there = update(problem, here.Y, *self._longer(here))
         if there.evaluation.value < here.evaluation.value:
             if math.sqrt(there.evaluation.value / here.evaluation.value) <= self.ratio:
@@ -67,7 +67,7 @@ class EBCD(Method):
         alpha = here.alpha + mu
         return (1.0 if alpha >= self.alpha_max else alpha), mu
 
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient:
+    def subgradient(self, problem: ResolvedProblem, state: State[Update]) -> Subgradient:
         return unregularized_subgradient(problem, state.Y)
 
     @property

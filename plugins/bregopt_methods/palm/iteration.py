@@ -31,11 +31,13 @@ SHARE = 0.5
 """Share of the longest step of a proximal map that is taken at most."""
 
 
+Updates = tuple["PalmUpdate | None", "PalmUpdate"]
+"""The update that made Y^k, and the one that leaves it."""
 Modulus = Callable[[Regularizer, float], float]
 """``(H, L) -> c``."""
 
 
-class PalmMethod(Method):
+class PalmMethod(Method[Updates]):
     """W, then U, then V, for k = 1, 2, … with Δ = Y − Y_prev, which is zero at first::
 
         W  = argmin_W  F(U, V, W) + G(W)
@@ -73,7 +75,7 @@ class PalmMethod(Method):
             self.modulus(H, 1.0)
 
     @final
-    def start(self, problem: ResolvedProblem, Y: Blocks) -> State:
+    def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Updates]:
         if len(Y.names) != 2:
             raise IncompatibleError(
                 f"A PALM-type method needs two blocks. Got {', '.join(Y.names)} instead: "
@@ -83,8 +85,8 @@ class PalmMethod(Method):
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=(None, following))
 
     @final
-    def advance(self, problem: ResolvedProblem, state: State) -> State:
-        made: PalmUpdate = state.inner[1]
+    def advance(self, problem: ResolvedProblem, state: State[Updates]) -> State[Updates]:
+        made = state.inner[1]
         k, Y = state.iteration + 1, made.Y
         following = palm_update(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made.weights)
         return State.at(
@@ -100,9 +102,9 @@ class PalmMethod(Method):
         )
 
     @final
-    def subgradient(self, problem: ResolvedProblem, state: State) -> Subgradient | None:
+    def subgradient(self, problem: ResolvedProblem, state: State[Updates]) -> Subgradient | None:
         """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the steps that made Y; it costs an evaluation."""
-        made: PalmUpdate | None = state.inner[0]
+        made = state.inner[0]
         if made is None:
             return None
         slope = problem.oracle.evaluate(state.Y, at=state.Y).gradient

@@ -1,0 +1,286 @@
+"""A run on the disk: all that it needs in order to go on, written so that a kill at any moment leaves a whole file."""
+
+import io
+import json
+import math
+import os
+import re
+import shutil
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from attrs import define, field, frozen
+
+from bregopt.blocks import Array, Blocks
+from bregopt.engine.certificate import CertificateBuilder
+from bregopt.engine.iterate import Moment
+from bregopt.engine.saving import Json, Loader, Places, Saver
+from bregopt.engine.state import State
+from bregopt.errors import BregoptError, CheckpointWarning, FileError
+from bregopt.rules.stopping import Status, Verdict
+
+FORMAT = 1
+"""Of the files; another one is refused."""
+KEPT = 2
+"""The checkpoints of a run that are kept: the last, and the one before it."""
+FACTORS = "factors.npz"
+"""The file of a finished run that holds its blocks alone."""
+NAME = re.compile(r"checkpoint-(\d{6,})\.npz")
+
+
+@final
+@frozen(eq=False)
+class Snapshot:
+    """A run after one of its iterations."""
+
+    moment: Moment
+    best: State
+    columns: Mapping[str, Array]
+    """the history"""
+    builder: CertificateBuilder
+    """for the certificate"""
+    seconds: float
+    notes: tuple[str, ...]
+    verdict: Verdict | None = None
+    """why it ended, where it did"""
+
+
+@final
+@define(eq=False)
+class Checkpoints:
+    """The folder that a run writes itself to, every so many seconds.
+
+    A checkpoint is written beside its place, forced to the disk, and renamed. The last two are kept. One that cannot be
+    written is reported by a warning, and the run goes on: what was written before stays.
+    """
+
+    folder: Path
+    begin: Callable[[], Mapping[str, Json]]
+    """called before the first one: makes the folder, and says what the run is"""
+    every: float = 30.0
+    _next: float = field(factory=time.monotonic)
+    _record: Mapping[str, Json] | None = None
+
+    def offer(self, snapshot: Callable[[], Snapshot], places: Places) -> None:
+        """Save the run if it is time to."""
+        if time.monotonic() >= self._next:
+            self.save(snapshot(), places)
+
+    def save(self, snapshot: Snapshot, places: Places) -> None:
+        """Save the run now; a failure is a warning."""
+        began = time.monotonic()
+        try:
+            self.write(snapshot, places)
+        except BregoptError as error:
+            message = f"No checkpoint was written after iteration {snapshot.moment.state.iteration}: {error}"
+            warnings.warn(message, CheckpointWarning, stacklevel=2)
+        now = time.monotonic()
+        self._next = now + max(self.every, 20.0 * (now - began) if self.every > 0 else 0.0)  # however slow the disk is
+
+    def write(self, snapshot: Snapshot, places: Places) -> Path:
+        """One more checkpoint; older ones than the last two go."""
+        record = self._record = self._record or self.begin()
+        saver, verdict = Saver(places), snapshot.verdict
+        run = {
+            "moment": saver.save(snapshot.moment, "state"),
+            "best": saver.save(snapshot.best, "state"),
+            "columns": saver.save(snapshot.columns, "history"),
+            "builder": saver.save(snapshot.builder, "certificate"),
+            "seconds": snapshot.seconds,
+            "notes": list(snapshot.notes),
+            "verdict": None if verdict is None else [verdict.status.value, verdict.reason],
+        }
+        content = {
+            "format": FORMAT,
+            **record,
+            "iteration": snapshot.moment.state.iteration,
+            "run": run,
+            "objects": saver.objects,
+        }
+        known = checkpoints_in(self.folder)
+        number = 1 + max((_number(path) for path in known), default=0)
+        path = self.folder / f"checkpoint-{number:06d}.npz"
+        write_file(path, lambda handle: write_archive(handle, content, saver.arrays))
+        for old in known[: -(KEPT - 1)]:
+            old.unlink(missing_ok=True)
+        return path
+
+
+def write_archive(handle: Any, content: Json, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+    """An .npz of the arrays, by their numbers, and the JSON."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
+    members: dict[str, Any] = {str(k): array for k, array in enumerate(arrays)}
+    np.savez(handle, json=np.frombuffer(text, np.uint8), **members)
+
+
+def write_file(path: Path, write: Callable[[Any], object]) -> None:
+    """Write a file beside its place, force it to the disk, and rename it: there is the old file or the new one."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        with draft.open("wb") as handle:
+            write(handle)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(draft, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Force new names in a folder to the disk, where the system knows how."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """The checkpoints in a folder, the last one last."""
+    if not folder.is_dir():
+        return []
+    return sorted((path for path in folder.iterdir() if NAME.fullmatch(path.name)), key=_number)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what runs that were killed while they wrote have left behind."""
+    for path in folder.glob(".*.draft"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _number(path: Path) -> int:
+    found = NAME.fullmatch(path.name)
+    return int(found[1]) if found else 0
+
+
+# ---- reading
+
+
+@final
+@frozen(eq=False)
+class Checkpoint:
+    """A checkpoint that was read: what the run is, and how to make its snapshot again."""
+
+    path: Path
+    content: Mapping[str, Json]
+    arrays: Mapping[str, np.ndarray[Any, Any]] = field(repr=False)
+
+    @property
+    def finished(self) -> bool:
+        return self.content["run"]["verdict"] is not None
+
+    @property
+    def iteration(self) -> int:
+        """The number of iterations that were made."""
+        return int(self.content["iteration"])
+
+    @property
+    def best(self) -> Blocks:
+        """The best point that the run has seen."""
+        objects = self.content["objects"]
+        state = objects[self.content["run"]["best"]["object"]]
+        Y: Blocks = Loader(self._array, objects, frozenset()).load(state["fields"]["Y"])
+        return Y
+
+    def _array(self, number: int) -> np.ndarray[Any, Any]:
+        return self.arrays[str(number)].copy()
+
+    def snapshot(self, places: Places) -> Snapshot:
+        """The run as it was; the objects of the problem and the method are those of ``places``."""
+        run, verdict = self.content["run"], self.content["run"]["verdict"]
+        loader = Loader(self._array, self.content["objects"], places.packages, places)
+        try:
+            return Snapshot(
+                moment=loader.load(run["moment"]),
+                best=loader.load(run["best"]),
+                columns=loader.load(run["columns"]),
+                builder=loader.load(run["builder"]),
+                seconds=run["seconds"],
+                notes=tuple(run["notes"]),
+                verdict=None if verdict is None else Verdict(Status(verdict[0]), verdict[1]),
+            )
+        except BregoptError as error:
+            raise FileError(f"The checkpoint {str(self.path)!r} does not fit: {error}") from error
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise FileError(
+                f"The checkpoint {str(self.path)!r} does not fit this problem and method, or is damaged: {error!r}."
+            ) from error
+
+
+def read_last(folder: Path) -> Checkpoint:
+    """The last checkpoint in a folder; where that is damaged the one before it."""
+    faults = []
+    for path in reversed(checkpoints_in(folder)):
+        try:
+            return read(path)
+        except FileError as error:
+            faults.append(str(error))
+    if faults:
+        raise FileError(" ".join(faults))
+    raise FileError(f"There is no checkpoint in {str(folder)!r}: give the folder that the run was told to write to.")
+
+
+def read(path: Path) -> Checkpoint:
+    """A checkpoint; nothing is made of it yet."""
+    content, arrays = read_archive(path)
+    if not isinstance(content.get("run"), dict):
+        raise FileError(f"{str(path)!r} is no checkpoint.")
+    return Checkpoint(path, content, arrays)
+
+
+def read_archive(path: Path) -> tuple[dict[str, Json], dict[str, np.ndarray[Any, Any]]]:
+    """What ``write_archive`` wrote."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = {name.removesuffix(".npy"): _member(archive, name) for name in archive.namelist()}
+        content = json.loads(arrays.pop("json").tobytes())
+        version = content["format"]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise FileError(f"The file {str(path)!r} is damaged: {str(error) or type(error).__name__}.") from error
+    if version != FORMAT:
+        raise FileError(
+            f"The file {str(path)!r} has the format {version!r}, and this version of bregopt reads {FORMAT}: "
+            "go on with the version that wrote it."
+        )
+    return content, arrays
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
+    """An array of the archive, which must hold as many bytes as it announces: nothing is allocated for others."""
+    info = archive.getinfo(name)
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"its member {name!r} is compressed")
+    data = archive.read(name)
+    head = io.BytesIO(data)
+    version = np.lib.format.read_magic(head)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(head)
+    if dtype.kind not in "fiub" or math.prod(shape) * dtype.itemsize != len(data) - head.tell():
+        raise ValueError(f"its member {name!r} does not hold what it announces")
+    head.seek(0)
+    return np.lib.format.read_array(head, allow_pickle=False)
+
+
+def saved_point(path: str | Path) -> Blocks:
+    """The blocks in a folder that a run has written, or in an .npz file: a start for another run."""
+    path = Path(path)
+    file = path / FACTORS if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        return read_last(path).best
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            blocks = {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(f"The start {str(file)!r} cannot be read: {error}.") from error
+    except Exception as error:  # a damaged archive
+        raise FileError(f"The start {str(file)!r} is damaged: {error}.") from error
+    return Blocks(**blocks)
