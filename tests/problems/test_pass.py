@@ -9,6 +9,7 @@ import scipy.sparse
 from bregopt_lowrank import gram, subspace
 from bregopt_lowrank.matrices.spectrum import perron_bound
 from bregopt_lowrank.passes import tiling as tilings
+from bregopt_lowrank.passes.run import read_only
 from bregopt_lowrank.passes.tiling import few_share, tiling
 from distributed import Client
 from lowrank_cases import Rows, stored
@@ -303,3 +304,11 @@ for n in (20, 500):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+def test_an_array_to_be_read_only_is_a_view_and_leaves_the_array_as_it_is():
+    x = np.arange(3.0)
+    view = read_only(x)
+    assert np.shares_memory(view, x)
+    assert x.flags.writeable
+    assert not view.flags.writeable

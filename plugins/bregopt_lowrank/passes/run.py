@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt.compiled import read_only, wanted
+from bregopt.compiled import wanted
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks
 from bregopt_lowrank.passes.threads import one_blas_thread, reader, spread
@@ -101,6 +101,13 @@ def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slic
             if k + 1 < len(parts):
                 upcoming = reader().submit(M.read, parts[k + 1])
             yield (read_only(read), part.start), part
+
+
+def read_only(X: Any) -> Any:
+    """A view of the array to be read only, whoever owns it: each kind of array has a compiled loop of its own."""
+    view = X.view()
+    view.flags.writeable = False
+    return view
 
 
 def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
