@@ -79,6 +79,16 @@ class LowRankBlock(ClosedFormBlock):
     def frobenius(self, of_W: float) -> float:
         """‖W‖_F from what the loss summed up for it in a pass."""
 
+    @property
+    def rounding(self) -> float:
+        """The part of its scale below which a difference of two values of F says nothing."""
+        return 1e-12 if self.M.dtype == np.float64 else 1e-6
+
+    def scale(self, value: float, U: Array, V: Array) -> float:
+        """Of ``value = ½‖W − UV‖²``: an entry of UV is known to a few units in the last place of |u_i||v_j|."""
+        unit = 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
+        return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding
+
     def check(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
         (m, n), r = self.M.shape, self.rank

@@ -91,8 +91,8 @@ class FusedOracle(Oracle):
             norms=self.block.bounds(self.block.frobenius(result.of_W), residual, result.gram, V @ V.T),
             metrics={"relative_error": math.sqrt(result.error) / scale, "model_residual": residual / scale},
             products=products,
-            rounding=M.rounding,
-            scale=M.scale(0.5 * result.residual, U, V),
+            rounding=self.block.rounding,
+            scale=self.block.scale(0.5 * result.residual, U, V),
         )
 
 

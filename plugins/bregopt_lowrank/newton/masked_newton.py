@@ -73,11 +73,11 @@ class MaskedNewton(Method):
         if beta > 0 and not on_V.value + H <= state.objective:
             beta, theta = nesterov(1.0)
             on_U, on_V, Y, H = _step(problem, past, state.Y)
-        M, Y_prev = _data(problem), state.Y
+        block, M, Y_prev = _block(problem), _data(problem), state.Y
         if self.balance:
             Y, Y_prev = balanced(problem.smooth, problem.regularizer, Y, Y_prev)
             H = problem.regularizer.value(Y)
-        scale = M.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
+        scale = block.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
         return State(
             iteration=state.iteration + 1,
             Y=Y,
@@ -88,7 +88,7 @@ class MaskedNewton(Method):
             },
             lyapunov=on_V.value + H,
             scale=scale,
-            rounding=M.rounding,
+            rounding=block.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
             inner=Carried(Y_prev, theta, on_U.delta, on_V.delta, past.columns),

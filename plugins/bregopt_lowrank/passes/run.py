@@ -151,7 +151,7 @@ def read_only(X: Any) -> Any:
 def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
     """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and (X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
     V, V_bar = request.V, request.V_bar
-    if not request.lags or request.U_bar is None or V_bar is None or request.left is None:
+    if request.U_bar is None or request.U_bar is request.U or V_bar is None or request.left is None:
         return request.U[span].T @ request.U[span], None, None
     on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
     plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))
