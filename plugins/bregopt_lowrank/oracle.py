@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
-from bregopt_lowrank.block import LazyW, LowRankBlock
+from bregopt_lowrank.factorization import LazyW, LowRankBlock
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes.threads import one_blas_thread
 

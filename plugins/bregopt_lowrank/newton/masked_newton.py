@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, Trait, balanced, nesterov, validate
 from bregopt.errors import IncompatibleError
-from bregopt_lowrank.block import LowRankBlock
-from bregopt_lowrank.factorization import Factorization
+from bregopt_lowrank.factorization import Factorization, LowRankBlock
 from bregopt_lowrank.matrices.local import LocalMatrix
 from bregopt_lowrank.newton.row_newton import RowSteps, row_newton, transposed
 
