@@ -40,13 +40,6 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
     return compiled
 
 
-def read_only(X: Any) -> Any:
-    """A view of the array to be read only, whoever owns it: each kind of array has a compiled loop of its own."""
-    view = X.view()
-    view.flags.writeable = False
-    return view
-
-
 def _cached(compiler: Callable[..., Callable[[Any], Any]], loop: Callable[..., Any]) -> Any:
     """The compiled loop, kept on disk where that is possible."""
     try:

@@ -18,11 +18,11 @@ if os.environ.get("CI"):
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Cut M into tiles of a few entries, or, with ``alone=0``, give even a small M several threads."""
-    from bregopt_lowrank.passes import run, tiling
+    from bregopt_lowrank.passes import run
 
-    def cut(work=0, least=tiling.LEAST, alone=run.ALONE):
-        monkeypatch.setattr(tiling, "WORK", work)
-        monkeypatch.setattr(tiling, "LEAST", least)
+    def cut(work=0, least=run.LEAST, alone=run.ALONE):
+        monkeypatch.setattr(run, "WORK", work)
+        monkeypatch.setattr(run, "LEAST", least)
         monkeypatch.setattr(run, "ALONE", alone)
 
     return cut

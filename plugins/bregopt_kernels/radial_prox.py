@@ -5,24 +5,20 @@ Let θ be the radial factor of ψ, the factor of Y in the gradient of its powers
 ρ_i = θ + b + c_i, and θ is the root of ``radial_factor(‖Y(θ)‖²) − θ``, which falls. For homogeneous H_i,
 ``Y_i(θ) = prox_{λH_i}(−P_i)/ρ_i``: only norms depend on θ.
 
-Where a Euclidean prox is discontinuous, θ may have no exact root. Then points on both sides of the discontinuity are
-carried to the minimum of their piece, and the best one is taken.
+The scalar equations behind θ stand at the end, each solved to full accuracy without overflow. Where a Euclidean prox is
+discontinuous, θ may have no exact root: discontinuous_prox.py goes on from there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import cast, final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Blocks, Kernel, Regularizer, Separable, Trait
-from bregopt.errors import IncompatibleError, OverflowedError
+from bregopt.errors import IncompatibleError, OverflowedError, ParameterError
 from bregopt_kernels.radial import Radial, Share
-from bregopt_kernels.scalar import coupled, falling_root, radius
-
-DISTANCE = 1e-9
-"""How far to either side of θ, relative to the largest ρ, the two candidates are taken."""
-MAX_STEPS = 200
 
 
 @final
@@ -44,10 +40,12 @@ class RadialProx:
         paths = {
             name: RadialPath.of(self.H[name], P[name], step, kernel.quadratic_share(name), name) for name in P.names
         }
-        theta = _theta_of(kernel, list(paths.values()))
+        theta = theta_of(kernel, list(paths.values()))
         if any(path.discontinuous for path in paths.values()):
-            return _best_candidate(self.H, P, step, kernel, paths, theta)
-        return _blocks_at(P, paths, theta)
+            from bregopt_kernels.discontinuous_prox import best_candidate  # it imports this file itself
+
+            return best_candidate(self.H, P, step, kernel, paths, theta)
+        return blocks_at(P, paths, theta)
 
 
 def has_discontinuous_prox(H: Regularizer) -> bool:
@@ -122,12 +120,12 @@ class RadialPath:
         return c.ravel(), n.ravel()
 
 
-def _blocks_at(P: Blocks, paths: Mapping[str, RadialPath], theta: float) -> Blocks:
+def blocks_at(P: Blocks, paths: Mapping[str, RadialPath], theta: float) -> Blocks:
     """``Y(θ)``."""
     return P.map(lambda name, _: paths[name].point(theta))
 
 
-def _theta_of(kernel: Radial, paths: list[RadialPath]) -> float:
+def theta_of(kernel: Radial, paths: list[RadialPath]) -> float:
     """The root of ``radial_factor(‖Y(θ)‖²) − θ``."""
     lengths = [path.lengths() for path in paths]
     c, n = np.concatenate([x for x, _ in lengths]), np.concatenate([x for _, x in lengths])
@@ -159,64 +157,80 @@ def _theta_of_norms(kernel: Radial, c: Array, n: Array) -> float:
     return falling_root(residual, 1.0, float(c.min()))
 
 
-def _best_candidate(
-    H: Separable, P: Blocks, step: float, kernel: Radial, paths: Mapping[str, RadialPath], theta: float
-) -> Blocks:
-    """The best of the points on both sides of θ, each carried to the minimum of its piece."""
-    objective = _objective(H, P, step, kernel)
-    return min(_candidates(H, P, step, kernel, paths, theta), key=objective)
+def cubic(a: float, c: float) -> float:
+    """The positive root t of ``a t³ + c t = 1`` for a, c ≥ 0, not both zero."""
+    if not (a >= 0 and c >= 0 and 0 < a + c < math.inf):
+        raise ParameterError(f"a t³ + c t = 1 needs finite a, c >= 0, not both zero. Got a={a!r}, c={c!r} instead.")
+    q = math.cbrt(a)
+    if q == 0 or q < c * 1e-103:  # the cubic term is below rounding, and c/q may overflow
+        return 1.0 / c
+    omega = c / q
+    if omega < 1:
+        return _fall(lambda w: (w * (w * w + omega) - 1.0) / (3.0 * w * w + omega)) / q
+    k = omega**-3
+    return _fall(lambda x: (x * (k * x * x + 1.0) - 1.0) / (3.0 * k * x * x + 1.0)) / c
 
 
-def _objective(H: Separable, P: Blocks, step: float, kernel: Radial) -> Callable[[Blocks], float]:
-    """``λH(Y) + ⟨P, Y⟩ + ψ(Y)``."""
-    return lambda Y: step * H.value(Y) + P.dot(Y) + kernel.value(Y)
+def _fall(newton: Callable[[float], float]) -> float:
+    """Newton from 1 on a convex increasing function that is ≥ 0 there: it falls to the root, then stops falling."""
+    x = 1.0
+    while (lower := x - newton(x)) < x:
+        x = lower
+    return x
 
 
-def _candidates(
-    H: Separable, P: Blocks, step: float, kernel: Radial, paths: Mapping[str, RadialPath], theta: float
-) -> Iterator[Blocks]:
-    shift = DISTANCE * (theta + max(float(np.max(path.offset)) for path in paths.values()))
-    for place in (theta, max(theta - shift, 0.0), theta + shift):
-        Y = _blocks_at(P, paths, place)
-        yield Y
-        yield _minimum_on_piece(H, P, step, kernel, paths, Y)
+def radius(a: float, c: float, n: float) -> float:
+    """The root w ≥ 0 of ``a w³ + c w = n``: the norm of a point with ``(a‖y‖² + c) y = z``, ‖z‖ = n."""
+    return cubic(a / n, c / n) if n > 0 else 0.0
 
 
-def _minimum_on_piece(
-    H: Separable, P: Blocks, step: float, kernel: Radial, paths: Mapping[str, RadialPath], Y: Blocks
-) -> Blocks:
-    """The minimiser with the support of Y where H knows its pieces; else a descent by proximal gradient steps."""
-    pieces = {name: H[name].piece(Y[name]) for name, path in paths.items() if path.discontinuous}
-    if any(piece is None for piece in pieces.values()):
-        return _descent(H, P, step, kernel, paths, Y)
-    fixed = dict(paths)
-    for name, piece in pieces.items():
-        if piece is not None:
-            fixed[name] = RadialPath.of(piece, P[name], step, kernel.quadratic_share(name), name)
-    return _blocks_at(P, fixed, _theta_of(kernel, list(fixed.values())))
+def coupled(a: float, c: Array, n: Array) -> float:
+    """The root w ≥ 0 of ``w = ‖(n_i / (a w² + c_i))_i‖``: the norm of y with ``(a‖y‖² + c_i)|y_i| = n_i``."""
+    n, c = n[n > 0], c[n > 0]
+    if n.size == 0:
+        return 0.0
+    total, smallest, largest = _norm(n), float(c.min()), float(c.max())
+    if a == 0:
+        return _norm(n / c)
+    if smallest == largest:
+        return radius(a, smallest, total)
+    low, high = radius(a, largest, total), radius(a, smallest, total)
+    w, width = low, math.inf
+    for _ in range(200):
+        rho = a * w * w + c
+        v = n / rho
+        right = _norm(v)
+        low, high = (w, high) if w <= right else (low, w)
+        near = 0.5 < w / right < 2
+        gap = math.log1p((w - right) / right) if near else math.log(w) - math.log(right)
+        share = v / right
+        moved = w * math.exp(-gap / (1.0 + 2.0 * a * w * w * float(share @ (share / rho))))
+        narrowed, width = math.log(high) - math.log(low) <= 0.5 * width, math.log(high) - math.log(low)
+        if not (near or narrowed) or not low <= moved <= high:  # Newton in log w may cycle far from the root
+            moved = math.sqrt(low) * math.sqrt(high)
+        if abs(moved - w) <= 2e-16 * w:
+            return moved
+        w = moved
+    return w
 
 
-def _descent(
-    H: Separable, P: Blocks, step: float, kernel: Radial, paths: Mapping[str, RadialPath], Y: Blocks
-) -> Blocks:
-    """Proximal gradient steps on ``λH(Y) + ⟨P, Y⟩ + ψ(Y)``, shortened until they descend."""
-    objective = _objective(H, P, step, kernel)
-    size = max(Y.dot(Y), P.norm() ** (2.0 / 3.0))  # at Y = 0 a kernel without quadratic part is flat
-    value = objective(Y)
-    curvature = 2.0 * kernel.radial_factor(size) + max(float(np.max(path.offset)) for path in paths.values())
-    if curvature == 0:
-        return Y
-    for _ in range(MAX_STEPS):
-        gradient = kernel.gradient(Y) + P
-        Z = H.prox(Y.plus(-1.0 / curvature, gradient), step / curvature)
-        below = objective(Z)
-        if below < value:
-            small = np.abs(Z.flat - Y.flat).max() <= 1e-15 * np.abs(Z.flat).max()
-            Y, value = Z, below
-            if small:
-                break
-        elif np.abs(Z.flat - Y.flat).max() <= 1e-13 * np.abs(Y.flat).max():
-            break
-        else:
-            curvature *= 2.0
-    return Y
+def falling_root(g: Callable[[float], float], guess: float, floor: float) -> float:
+    """The root of a strictly falling ``g`` on θ ≥ 0, to full accuracy in ``floor + θ``; 0 where g(0) ≤ 0."""
+    from scipy.optimize import brentq
+
+    low = high = max(guess, floor * 1e-8, 1e-300)
+    while g(low) < 0:
+        if low <= floor * 1e-17 or low < 1e-290:
+            return 0.0
+        high, low = low, low / 16.0
+    while g(high) > 0:
+        low, high = high, high * 16.0
+    if low == high:
+        return low
+    return float(brentq(g, low, high, xtol=max(1e-16 * floor, 1e-305), rtol=1e-15, maxiter=200))
+
+
+def _norm(v: Array) -> float:
+    """The Euclidean norm without overflow."""
+    top = float(np.abs(v).max())
+    return top * float(np.sqrt(np.square(v / top).sum())) if top > 0 else 0.0

@@ -9,7 +9,7 @@ from attrs import field, frozen
 from bregopt import Array, Blocks, BregmanProx, Kernel, Separable, tikhonov, validate
 from bregopt.errors import IncompatibleError
 from bregopt_kernels.radial import Radial
-from bregopt_kernels.scalar import radius
+from bregopt_kernels.radial_prox import radius
 
 
 def gram(Y: Blocks, Z: Blocks) -> Array:

@@ -3,8 +3,7 @@
 What another plugin needs is named here: one that brings a loss, or one that brings another kind of matrix.
 """
 
-from bregopt_lowrank.block import LazyW, LowRankBlock
-from bregopt_lowrank.factorization import Factorization, quartic
+from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock, quartic
 from bregopt_lowrank.graph import SharedPolicy, WithSmooth
 from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult

@@ -1,8 +1,7 @@
 """What this plugin registers."""
 
 from bregopt import ClosedFormBlock, Method, Oracle, Registrar, SmoothPart, Start, hookimpl
-from bregopt_lowrank.block import LowRankBlock
-from bregopt_lowrank.factorization import Factorization
+from bregopt_lowrank.factorization import Factorization, LowRankBlock
 from bregopt_lowrank.graph import SmoothOracle, WithSmooth
 from bregopt_lowrank.newton.masked_newton import MaskedNewton
 from bregopt_lowrank.oracle import FusedOracle

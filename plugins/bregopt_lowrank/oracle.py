@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
-from bregopt_lowrank.block import LazyW, LowRankBlock
+from bregopt_lowrank.factorization import LazyW, LowRankBlock
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes.threads import one_blas_thread
 
@@ -91,8 +91,8 @@ class FusedOracle(Oracle):
             norms=self.block.bounds(self.block.frobenius(result.of_W), residual, result.gram, V @ V.T),
             metrics={"relative_error": math.sqrt(result.error) / scale, "model_residual": residual / scale},
             products=products,
-            rounding=M.rounding,
-            scale=M.scale(0.5 * result.residual, U, V),
+            rounding=self.block.rounding,
+            scale=self.block.scale(0.5 * result.residual, U, V),
         )
 
 

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from bregopt import Blocks, ProblemParts, Start
 from bregopt.errors import IncompatibleError
-from bregopt_lowrank.block import LowRankBlock
+from bregopt_lowrank.factorization import LowRankBlock
 
 
 def _block(problem: ProblemParts, name: str) -> LowRankBlock:

@@ -57,6 +57,15 @@ def test_an_iteration_on_a_plain_problem_passes_through_twenty_files_at_most(met
     assert len(files) <= 20, sorted(str(path.relative_to(ROOT)) for path in files)
 
 
+@pytest.mark.parametrize(
+    ("regularizers", "most"), [({}, 23), ({"U": "l1(0.01)", "V": "l1(0.01)"}, 25)], ids=["no H", "l1"]
+)
+def test_an_iteration_of_relu_nmd_passes_through_23_files_and_two_more_with_l1(regularizers, most):
+    files = files_of_an_iteration(bo.compose("relu-nmd", M, rank=4, **regularizers), "aapb", "scaled-random")
+    assert ROOT / "plugins" / "bregopt_lowrank" / "passes" / "run.py" in files
+    assert len(files) <= most, sorted(str(path.relative_to(ROOT)) for path in files)
+
+
 def test_the_algorithm_box_fits_on_a_page():
     assert len((ROOT / "bregopt" / "engine" / "aapb.py").read_text(encoding="utf-8").splitlines()) <= 150
 

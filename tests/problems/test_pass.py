@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse
 from bregopt_lowrank import gram, subspace
 from bregopt_lowrank.matrices.spectrum import perron_bound
-from bregopt_lowrank.passes import tiling as tilings
-from bregopt_lowrank.passes.tiling import few_share, tiling
+from bregopt_lowrank.passes import run as passes
+from bregopt_lowrank.passes.run import few_share, read_only, tiling
 from distributed import Client
 from lowrank_cases import Rows, stored
 
@@ -111,7 +111,7 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
         lambda rank, itemsize: 0.0,
         lambda rank, itemsize: 2.0,
     ):  # by the share, whole, over non-zeros
-        monkeypatch.setattr(tilings, "few_share", limit)
+        monkeypatch.setattr(passes, "few_share", limit)
         one = problem.oracle.evaluate(Y, at=Y)
         np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
         np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
@@ -303,3 +303,11 @@ for n in (20, 500):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+def test_an_array_to_be_read_only_is_a_view_and_leaves_the_array_as_it_is():
+    x = np.arange(3.0)
+    view = read_only(x)
+    assert np.shares_memory(view, x)
+    assert x.flags.writeable
+    assert not view.flags.writeable

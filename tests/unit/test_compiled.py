@@ -60,11 +60,3 @@ def test_a_loop_is_compiled_once_for_all_functions_of_the_same_types(loops):
         outer(compiled.first_class(function, x, out, returns=0), x, out)
         np.testing.assert_array_equal(out, scale * x)
     assert len(outer.signatures) == 1
-
-
-def test_an_array_to_be_read_only_is_a_view_and_leaves_the_array_as_it_is():
-    x = np.arange(3.0)
-    view = compiled.read_only(x)
-    assert np.shares_memory(view, x)
-    assert x.flags.writeable
-    assert not view.flags.writeable

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from attrs import frozen
 from bregopt_kernels.radial import Radial
-from bregopt_kernels.scalar import cubic
+from bregopt_kernels.radial_prox import cubic
 from scipy.optimize import minimize
 from small_parts import Huber
 

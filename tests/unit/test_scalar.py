@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from bregopt_kernels.scalar import coupled, cubic, falling_root, radius
+from bregopt_kernels.radial_prox import coupled, cubic, falling_root, radius
 
 from bregopt.errors import ParameterError
 

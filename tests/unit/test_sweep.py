@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_lowrank.passes.tiling import tiling
+from bregopt_lowrank.passes.run import tiling
 from lowrank_cases import stored
 
 import bregopt as bo

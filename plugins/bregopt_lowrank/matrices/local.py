@@ -13,8 +13,7 @@ from bregopt.errors import DataError, parameter
 from bregopt_lowrank.matrices import spectrum
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.passes.run import run
-from bregopt_lowrank.passes.threads import thread_count
-from bregopt_lowrank.passes.tiling import split
+from bregopt_lowrank.passes.threads import split, thread_count
 
 READ_ENTRIES = 2**21
 """Entries of the rows that are read at a time."""

@@ -1,6 +1,5 @@
 """The data matrix behind a problem, wherever it lies: what one pass over it is asked for, and what it returns."""
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, final
 
@@ -33,10 +32,6 @@ class PassRequest:
 
     Only with V̄, without Ū, and where the matrix has ``row_wise_updates``.
     """
-
-    @property
-    def lags(self) -> bool:
-        return self.U_bar is not None and self.V_bar is not None and self.U_bar is not self.U
 
 
 @final
@@ -101,13 +96,3 @@ class Matrix(ABC):
     @abstractmethod
     def run_pass(self, request: PassRequest) -> PassResult:
         """One pass."""
-
-    @property
-    def rounding(self) -> float:
-        """The part of its scale below which a difference of two values says nothing."""
-        return 1e-12 if self.dtype == np.float64 else 1e-6
-
-    def scale(self, value: float, U: Array, V: Array) -> float:
-        """Of ``value = ½‖S‖²``: an entry of UV is known to a few units in the last place of |u_i||v_j|."""
-        unit = 4.0 * float(np.finfo(self.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
-        return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding

@@ -11,8 +11,9 @@ import numpy as np
 from attrs import astuple, frozen
 
 from bregopt import Array, ScalarPenalty
-from bregopt.compiled import first_class, jit, read_only
+from bregopt.compiled import first_class, jit
 from bregopt_lowrank.newton.row_models import SWEEPS, Fit, RowModels
+from bregopt_lowrank.passes.run import read_only
 from bregopt_lowrank.tile_loss import TileLoops
 
 VANISHED = 1e-14

@@ -8,8 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, Trait, balanced, nesterov, validate
 from bregopt.errors import IncompatibleError
-from bregopt_lowrank.block import LowRankBlock
-from bregopt_lowrank.factorization import Factorization
+from bregopt_lowrank.factorization import Factorization, LowRankBlock
 from bregopt_lowrank.matrices.local import LocalMatrix
 from bregopt_lowrank.newton.row_newton import RowSteps, row_newton
 
@@ -71,11 +70,11 @@ class MaskedNewton(Method[Carried]):
         if beta > 0 and not on_V.value + H <= state.objective:
             beta, theta = nesterov(1.0)
             on_U, on_V, Y, H = _step(problem, past, state.Y)
-        M, Y_prev = _data(problem), state.Y
+        block, M, Y_prev = _block(problem), _data(problem), state.Y
         if self.balance:
             Y, Y_prev = balanced(problem.smooth, problem.regularizer, Y, Y_prev)
             H = problem.regularizer.value(Y)
-        scale = M.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
+        scale = block.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
         return State(
             iteration=state.iteration + 1,
             Y=Y,
@@ -86,7 +85,7 @@ class MaskedNewton(Method[Carried]):
             },
             lyapunov=on_V.value + H,
             scale=scale,
-            rounding=M.rounding,
+            rounding=block.rounding,
             beta=beta,
             stationarity=math.sqrt(on_U.residual + on_V.residual),
             inner=Carried(Y_prev, theta, on_U.delta, on_V.delta),

@@ -12,8 +12,7 @@ from bregopt.compiled import wanted
 from bregopt_lowrank.matrices.local import LocalMatrix
 from bregopt_lowrank.newton.row_models import RowModels, embedded, spelt
 from bregopt_lowrank.passes.run import ALONE, SMALL
-from bregopt_lowrank.passes.threads import one_blas_thread, spread
-from bregopt_lowrank.passes.tiling import split
+from bregopt_lowrank.passes.threads import one_blas_thread, split, spread
 from bregopt_lowrank.tile_loss import TileLoss
 
 LEAST, MOST = 1e-9, 4.0

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  (np.dot calls it: it is to be there when threads are limited)
 
-from bregopt.compiled import first_class, jit, read_only
+from bregopt.compiled import first_class, jit
+from bregopt_lowrank.passes.run import read_only
 from bregopt_lowrank.passes.tiling import Walks
 from bregopt_lowrank.tile_loss import TileLoops
 

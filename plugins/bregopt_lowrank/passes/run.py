@@ -1,5 +1,6 @@
 """The one pass of an iteration: walks over the rows of M in several threads, and what the factors alone bring to it."""
 
+import math
 from collections.abc import Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any, final
@@ -8,11 +9,11 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt.compiled import read_only, wanted
+from bregopt.compiled import wanted
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks
-from bregopt_lowrank.passes.threads import one_blas_thread, reader, spread
-from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace, split, tiling
+from bregopt_lowrank.passes.threads import one_blas_thread, reader, split, spread
+from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace
 from bregopt_lowrank.tile_loss import TileLoss
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ ALONE = 2**17
 """Entries of M below which a second thread costs more than it brings."""
 PIECE = 1024
 """Rows of the factors that are worked on at a time."""
+WORK = 10**6
+"""Multiplications of a product up to which BLAS takes its factors as they lie."""
+LEAST = 2**12
+"""Entries of a tile, whatever the rank: a call costs something too."""
+KEPT = 2**20
+"""Entries of a row of tiles, where it is kept."""
 
 
 def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
@@ -71,7 +78,7 @@ class _Job:
     def over(self, span: slice) -> PassResult:
         """The pass over some rows."""
         request, tiling, n, rank = self.request, self.tiling, self.M.shape[1], self.request.V.shape[0]
-        workspace = Workspace.of(tiling, n, rank, self.M.dtype, gap=request.distance)
+        workspace = _workspace(tiling, n, rank, self.M.dtype, gap=request.distance)
         right = np.zeros((0 if request.U_bar is None and request.update is None else n, rank))
         totals = Accumulators(np.empty((0, rank)) if request.left is None else request.left, right, np.zeros(4))
         for held, part in _held(self.M, span):
@@ -85,6 +92,37 @@ class _Job:
                 self.walks.add_right(read_only(U), tiling, right, workspace)
         residual, error, of_W, distance = totals.sums.tolist()
         return PassResult(residual, error, of_W, distance, right if len(right) else None, *_grams(request, span))
+
+
+def tiling(columns: int, rank: int, dtype: Any, *, kept: bool) -> Tiling:
+    """Tiles some three times as wide as high, and lower where a row of them is ``kept``."""
+    entries = max(LEAST, WORK // rank)
+    height = max(1, min(math.isqrt(entries // 3), KEPT // columns if kept else entries))
+    width = -(-columns // -(-columns // (entries // height)))
+    return Tiling(height if kept else entries // width, width, kept, few_share(rank, np.dtype(dtype).itemsize))
+
+
+def few_share(rank: int, itemsize: int) -> float:
+    """``Tiling.few``.
+
+    Products over non-zeros take some 0.3 + (9 + r/4)·share ns an entry, those of the whole tile 0.011·r for each byte
+    of a number.
+    """
+    return max(0.0, 0.7 * (0.011 * itemsize * rank - 0.3) / (9.0 + 0.25 * rank))
+
+
+def _workspace(tiling: Tiling, columns: int, rank: int, dtype: Any, *, gap: bool) -> Workspace:
+    """The arrays for an M of so many columns; with a ``gap`` where the distance is asked for."""
+    height, width = tiling.height, tiling.width
+    entries = height * width
+    return Workspace(
+        S=np.empty(height * columns if tiling.kept else entries, dtype),
+        gap=np.empty(entries if gap else 0, dtype),
+        left_part=np.empty(height * rank, dtype),
+        right_part=np.empty(width * rank, dtype),
+        counts=np.empty(-(-columns // width), np.int64),
+        positions=np.empty(height, np.int64),
+    )
 
 
 def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slice]]:
@@ -103,10 +141,17 @@ def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slic
             yield (read_only(read), part.start), part
 
 
+def read_only(X: Any) -> Any:
+    """A view of the array to be read only, whoever owns it: each kind of array has a compiled loop of its own."""
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
 def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
     """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and (X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
     V, V_bar = request.V, request.V_bar
-    if not request.lags or request.U_bar is None or V_bar is None or request.left is None:
+    if request.U_bar is None or request.U_bar is request.U or V_bar is None or request.left is None:
         return request.U[span].T @ request.U[span], None, None
     on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
     plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))

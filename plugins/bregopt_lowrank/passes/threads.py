@@ -93,6 +93,13 @@ def reader() -> ThreadPoolExecutor:
     return _pool("reader", 4, os.getpid())
 
 
+def split(whole: slice, count: int) -> list[slice]:
+    """A range in so many parts, each as long as the others."""
+    first, size = whole.start, whole.stop - whole.start
+    count = max(1, min(count, size))
+    return [slice(first + size * k // count, first + size * (k + 1) // count) for k in range(count)]
+
+
 def spread(work: Callable[[In], Out], shares: Sequence[In]) -> list[Out]:
     """``work`` on each share, the first in this thread, the others in threads of their own; the answers in order."""
     pending = [_pool("tiles", len(shares) - 1, os.getpid()).submit(work, share) for share in shares[1:]]
