@@ -18,10 +18,9 @@ from attrs import asdict, frozen
 
 import bregopt
 from bregopt.engine.certificate import Certificate
-from bregopt.engine.checkpoint import FACTORS, sync_folder
+from bregopt.engine.checkpoint import FACTORS, refuse_unfinished, sync_folder
 from bregopt.engine.result import Result
 from bregopt.errors import FileError
-from bregopt.host.resume import refuse_unfinished
 
 RECORD = "run.json"
 FILES = (FACTORS, "history.csv", RECORD)

@@ -16,12 +16,10 @@ from attrs import frozen
 
 import bregopt
 from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, plain, row, summary, write_run
-from bregopt.engine.checkpoint import write_file
+from bregopt.engine.checkpoint import forget, write_file
 from bregopt.engine.state import State
 from bregopt.errors import DuplicateNameError, ParameterError
 from bregopt.host import defaults
-from bregopt.host.api import stop_rule
-from bregopt.host.resume import forget
 from bregopt.host.spec import parse
 from bregopt.matrices import mycielskian, read_matrix
 from bregopt.problem import Start
@@ -226,6 +224,7 @@ def perform(
 ) -> Run:
     """Read, compose, solve; every spec is read before the data, so that a misspelt one costs no time."""
     from bregopt.cli.progress import Bar, terminal
+    from bregopt.host.api import stop_rule
 
     interrupt = Interrupt()
     limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)

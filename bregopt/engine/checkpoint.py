@@ -28,6 +28,8 @@ FORMAT = 1
 """Of the files; another one is refused."""
 KEPT = 2
 """The checkpoints of a run that are kept: the last, and the one before it."""
+PROBLEM = "problem.npz"
+"""The file that holds the problem of a run, beside its checkpoints."""
 FACTORS = "factors.npz"
 """The file of a finished run that holds its blocks alone."""
 NAME = re.compile(r"checkpoint-(\d{6,})\.npz")
@@ -55,8 +57,8 @@ class Snapshot:
 class Checkpoints:
     """The folder that a run writes itself to, every so many seconds.
 
-    A checkpoint is written beside its place, forced to the disk, and renamed. The last two are kept. One that cannot be
-    written is reported by a warning, and the run goes on: what was written before stays.
+    A checkpoint is written beside its place, forced to the disk, and renamed. The last two are kept. Where one cannot
+    be written, a warning says why, the older ones stay, and the run goes on and tries again.
     """
 
     folder: Path
@@ -65,6 +67,7 @@ class Checkpoints:
     every: float = 30.0
     _next: float = field(factory=time.monotonic)
     _record: Mapping[str, Json] | None = None
+    _failing: bool = False
 
     def offer(self, snapshot: Callable[[], Snapshot], places: Places) -> None:
         """Save the run if it is time to."""
@@ -76,9 +79,12 @@ class Checkpoints:
         began = time.monotonic()
         try:
             self.write(snapshot, places)
+            self._failing = False
         except BregoptError as error:
-            message = f"No checkpoint was written after iteration {snapshot.moment.state.iteration}: {error}"
-            warnings.warn(message, CheckpointWarning, stacklevel=2)
+            if not self._failing:  # said once, until one succeeds
+                told = f"No checkpoint was written after iteration {snapshot.moment.state.iteration}: {error}"
+                warnings.warn(f"{told} The run goes on, and tries again.", CheckpointWarning, stacklevel=2)
+            self._failing = True
         now = time.monotonic()
         self._next = now + max(self.every, 20.0 * (now - began) if self.every > 0 else 0.0)  # however slow the disk is
 
@@ -157,6 +163,13 @@ def remove_drafts(folder: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def forget(folder: Path) -> None:
+    """Remove what is needed only in order to go on with a run."""
+    for path in (*checkpoints_in(folder), folder / PROBLEM):
+        path.unlink(missing_ok=True)
+    remove_drafts(folder)
+
+
 def _number(path: Path) -> int:
     found = NAME.fullmatch(path.name)
     return int(found[1]) if found else 0
@@ -229,6 +242,15 @@ def read_last(folder: Path) -> Checkpoint:
     raise FileError(f"There is no checkpoint in {str(folder)!r}: give the folder that the run was told to write to.")
 
 
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse a folder with a run that has not ended: hours of work may be in it."""
+    if checkpoints_in(folder) and not (last := read_last(folder)).finished:
+        raise FileError(
+            f"{str(folder)!r} holds a run that has not ended, at iteration {last.iteration}. "
+            "Go on with it by bregopt.resume(folder) or 'bregopt resume FOLDER', remove it, or give another folder."
+        )
+
+
 def read(path: Path) -> Checkpoint:
     """A checkpoint; nothing is made of it yet."""
     content, arrays = read_archive(path)
@@ -277,10 +299,8 @@ def saved_point(path: str | Path) -> Blocks:
     if path.is_dir() and not file.exists():
         return read_last(path).best
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
             blocks = {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, KeyError, TypeError, AttributeError) as error:
+    except Exception as error:  # a damaged archive makes numpy and zipfile raise anything
         raise FileError(f"The start {str(file)!r} cannot be read: {error}.") from error
-    except Exception as error:  # a damaged archive
-        raise FileError(f"The start {str(file)!r} is damaged: {error}.") from error
     return Blocks(**blocks)

@@ -168,7 +168,7 @@ class Saver:
         if array.dtype.kind not in "fiub":
             raise _cannot(where, array, f"an array of dtype {array.dtype}")
         self.arrays.append(array)
-        kind = "scalar" if scalar else "array" if array.flags.writeable else "constant"
+        kind = "scalar" if scalar else "array" if array.flags.writeable else "read-only"
         return {kind: len(self.arrays) - 1}
 
     def _object(self, entry: Json) -> Json:

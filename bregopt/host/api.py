@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bregopt.blocks import Blocks
+from bregopt.engine.checkpoint import refuse_unfinished
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
@@ -15,7 +16,7 @@ from bregopt.engine.solve import check_domain, feasible, run
 from bregopt.engine.state import State
 from bregopt.host import defaults
 from bregopt.host.compose import make
-from bregopt.host.resume import checkpoints_for, refuse_unfinished
+from bregopt.host.resume import checkpoints_for
 from bregopt.host.selection import prepare
 from bregopt.host.spec import Spec
 from bregopt.host.watching import RAISE, interruptible, observer_of

@@ -10,9 +10,9 @@ import numpy as np
 import bregopt
 from bregopt.engine.checkpoint import (
     FORMAT,
+    PROBLEM,
     Checkpoint,
     Checkpoints,
-    checkpoints_in,
     read_archive,
     read_last,
     remove_drafts,
@@ -35,8 +35,6 @@ from bregopt.parts.regularizer import Separable
 from bregopt.problem import Problem, ResolvedProblem
 from bregopt.rules.stopping import StopRule
 
-PROBLEM = "problem.npz"
-"""The file that holds the problem of a run, beside its checkpoints."""
 RECORD = ("versions", "plugins", "problem", "method", "stop", "saved_problem")
 """What a checkpoint says of its run, beside where it stands."""
 LARGEST = 2**30
@@ -72,22 +70,6 @@ def _begin(folder: Path, problem: ResolvedProblem, method: Method, stop: StopRul
         "stop": _or_reason(lambda: to_json(stop, "the stop rule")),
         "saved_problem": _or_reason(lambda: _write_problem(folder / PROBLEM, problem)),
     }
-
-
-def forget(folder: Path) -> None:
-    """Remove what is needed only in order to go on with a run."""
-    for path in (*checkpoints_in(folder), folder / PROBLEM):
-        path.unlink(missing_ok=True)
-    remove_drafts(folder)
-
-
-def refuse_unfinished(folder: Path) -> None:
-    """Refuse a folder with a run that has not ended: hours of work may be in it."""
-    if checkpoints_in(folder) and not (last := read_last(folder)).finished:
-        raise FileError(
-            f"{str(folder)!r} holds a run that has not ended, at iteration {last.iteration}. "
-            "Go on with it by bregopt.resume(folder) or 'bregopt resume FOLDER', remove it, or give another folder."
-        )
 
 
 def versions() -> dict[str, str]:

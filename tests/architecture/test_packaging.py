@@ -58,6 +58,7 @@ def test_only_declared_packages_are_imported():
     declared = {distribution(name) for name in [*PROJECT["dependencies"], *used]}
     declared |= {"distributed", "pylops"}  # they come with dask[distributed] and with pyproximal
     declared |= {"pytest"}  # the kit makes tests for it, where it is there
+    declared |= {"typing_extensions"}  # read by type checkers alone, which know it
     for path in [*(ROOT / "bregopt").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]:
         assert imported(path) <= declared, f"{path.relative_to(ROOT)} imports {imported(path) - declared}"
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bregopt.cli.run import FILES
+from bregopt.engine.checkpoint import checkpoints_in, read_last
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them")
 
@@ -55,7 +56,9 @@ def test_ctrl_c_prints_and_writes_the_best_result_and_exits_130(tmp_path):
     assert (process.returncode, err) == (130, "")
     assert "Interrupted by Ctrl-C after" in printed
     assert "Certificate" in printed
-    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
+    kept = {path.name for path in out.iterdir()}
+    assert kept == {*FILES, "problem.npz", "command.json", *(path.name for path in checkpoints_in(out))}
+    assert read_last(out).iteration == json.loads((out / "run.json").read_text(encoding="utf-8"))["iterations"]
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     history = np.genfromtxt(out / "history.csv", delimiter=",", names=True)
     with np.load(out / "factors.npz", allow_pickle=False) as factors:
