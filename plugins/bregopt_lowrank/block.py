@@ -10,6 +10,7 @@ from attrs import field, frozen
 from bregopt import Array, Blocks, ClosedFormBlock, Norms, SmoothPart
 from bregopt.errors import DataError
 from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.matrices.size import check_start
 from bregopt_lowrank.tile_loss import TileLoss
 
 SINGULAR = 1e-13
@@ -80,6 +81,11 @@ class LowRankBlock(ClosedFormBlock):
         """‖W‖_F from what the loss summed up for it in a pass."""
 
     def check(self, Y: Blocks) -> None:
+        """Refuse the factors of a start that do not fit M, or cannot be computed with."""
+        self.check_shapes(Y)
+        check_start(Y, self.M.dtype)
+
+    def check_shapes(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
         (m, n), r = self.M.shape, self.rank
         if Y.names != ("U", "V") or Y["U"].shape != (m, r) or Y["V"].shape != (r, n):
