@@ -15,6 +15,8 @@ from bregopt.errors import DataError
 Array = NDArray[np.floating[Any]]
 PIECE = 2**15
 """Entries of a piece of a flat vector: 256 KiB, so that it stays in cache."""
+TINY = 1e-290
+"""A sum of squares below it may have lost digits to underflow."""
 
 
 @final
@@ -111,9 +113,13 @@ class Blocks:
         return float(self.flat @ self._matching(other))
 
     def norm(self) -> float:
-        """``|Y|``; what is not finite is an answer, not a warning."""
+        """``|Y|``, also where its square is no number; what is not finite is an answer, not a warning."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.sqrt(self.flat @ self.flat))
+            square = float(self.flat @ self.flat)
+            if TINY < square < math.inf or not self.flat.any():
+                return math.sqrt(square)
+            top = float(np.abs(self.flat).max())
+            return top * float(np.linalg.norm(self.flat / top)) if top < math.inf else top
 
     def gap(self, other: "Blocks") -> tuple[float, float]:
         """``|e|²`` and ``⟨other, e⟩`` for e = self − other, which exists in pieces only."""

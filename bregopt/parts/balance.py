@@ -101,7 +101,7 @@ def _by_columns(a: Array, A: Array, b: Array, B: Array) -> Array:
     t = np.zeros_like(a)
     for _ in range(TURNS):
         up, down = a + A * np.exp(t), b + B * np.exp(-t)
-        gap = 2.0 * t + np.log(up) - np.log(down)
+        gap = 2.0 * t + np.log(up / down)  # the same at every scale of H
         step = gap / (2.0 + A * np.exp(t) / up + B * np.exp(-t) / down)
         t = t - step
         if np.max(np.abs(step), initial=0.0) <= 1e-14:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, final
 
+import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
@@ -130,7 +131,9 @@ class Separable:
         return None if None in moduli else max(modulus for modulus in moduli if modulus is not None)
 
     def value(self, Y: Blocks) -> float:
-        return sum(self[name].value(Y[name]) for name in Y.names)
+        """H(Y), infinite too where its sum is no number."""
+        with np.errstate(over="ignore"):
+            return sum(self[name].value(Y[name]) for name in Y.names)
 
     def prox(self, Y: Blocks, step: float) -> Blocks:
         """The Euclidean proximal map, block by block."""

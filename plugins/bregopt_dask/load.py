@@ -1,9 +1,11 @@
 """From a dask array to blocks of rows that the workers hold: tasks, so that what dies with a worker is made again."""
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
+from bregopt_lowrank import check_matrix
 from dask import delayed
 from distributed import Client, get_client
 
@@ -34,11 +36,12 @@ def load(M: Any) -> Distributed:
         raise DataError(f"A worker of the cluster lacks a package: {error}. Install bregopt[dask] there.") from error
     except Exception as error:  # a chunk is made by anybody's functions
         raise DataError(f"A chunk of M could not be computed: {type(error).__name__}: {error}") from error
-    kinds, squares, nonzeros, lowest = zip(*facts, strict=True)
+    kinds, norms, nonzeros, lowest = zip(*facts, strict=True)
     if not any(nonzeros):
         raise DataError("M is zero everywhere: there is nothing to decompose.")
     edges = tuple(np.cumsum([0, *(height for _, height in chunks)]).tolist())
-    norm = math.sqrt(math.fsum(squares))
+    norm = math.hypot(*norms)
+    check_matrix(norm, min(kinds, key=operator.attrgetter("itemsize")))
     workers = Workers.holding(client, blocks)
     return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), min(lowest), workers, edges)
 

@@ -46,7 +46,7 @@ class Distributed(Matrix):
             first, last = max(rows.start, tile.start), min(rows.stop, tile.stop)
             if first < last:
                 part = self.workers.do(self._part, index, slice(first - tile.start, last - tile.start))
-                X[first - rows.start : last - rows.start] = as_local_matrix(part, zero=True).read(
+                X[first - rows.start : last - rows.start] = as_local_matrix(part, part=True).read(
                     slice(0, last - first)
                 )
         return X

@@ -38,8 +38,8 @@ class RowBlock:
         return sum(getattr(array, "nbytes", 0) for array in held)
 
     def facts(self) -> tuple[np.dtype[Any], float, int, float]:
-        """Of the products the dtype, of the rows ‖·‖², the number of non-zeros and the smallest entry, or 0."""
-        return self.data.dtype, self.data.frobenius**2, self.data.nonzeros, self.data.lowest
+        """Of the products the dtype, of the rows ‖·‖_F, the number of non-zeros and the smallest entry, or 0."""
+        return self.data.dtype, self.data.frobenius, self.data.nonzeros, self.data.lowest
 
     def visit(self, rows: Pair, columns: Pair, loss: TileLoss, distance: bool) -> tuple[PassResult, Array]:
         """The pass, and its rows of S V̄ᵀ."""
@@ -65,8 +65,8 @@ class RowBlock:
 
 
 def hold(chunk: Any, shape: tuple[int, int], threads: int) -> RowBlock:
-    """A chunk as rows of M: finite, and zero everywhere if need be."""
+    """A chunk as rows of M: finite, and of any size."""
     found = getattr(chunk, "shape", shape)
     if found != shape:
         raise DataError(f"A chunk of M must have the shape {shape} that the dask array says. Got {found} instead.")
-    return RowBlock(as_local_matrix(chunk, threads=threads, zero=True))
+    return RowBlock(as_local_matrix(chunk, threads=threads, part=True))

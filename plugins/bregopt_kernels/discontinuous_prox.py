@@ -9,7 +9,7 @@ import numpy as np
 
 from bregopt import Blocks, Separable
 from bregopt_kernels.radial import Radial
-from bregopt_kernels.radial_prox import RadialPath, blocks_at, theta_of
+from bregopt_kernels.radial_prox import RadialPath, blocks_at, cube_root, theta_of
 
 DISTANCE = 1e-9
 """How far to either side of θ, relative to the largest ρ, the two candidates are taken."""
@@ -58,7 +58,7 @@ def _descent(
 ) -> Blocks:
     """Proximal gradient steps on ``λH(Y) + ⟨P, Y⟩ + ψ(Y)``, shortened until they descend."""
     objective = _objective(H, P, step, kernel)
-    size = max(Y.dot(Y), P.norm() ** (2.0 / 3.0))  # at Y = 0 a kernel without quadratic part is flat
+    size = max(Y.dot(Y), cube_root(P.norm()) ** 2)  # at Y = 0 a kernel without quadratic part is flat
     value = objective(Y)
     curvature = 2.0 * kernel.radial_factor(size) + max(float(np.max(path.offset)) for path in paths.values())
     if curvature == 0:

@@ -161,7 +161,7 @@ def cubic(a: float, c: float) -> float:
     """The positive root t of ``a t³ + c t = 1`` for a, c ≥ 0, not both zero."""
     if not (a >= 0 and c >= 0 and 0 < a + c < math.inf):
         raise ParameterError(f"a t³ + c t = 1 needs finite a, c >= 0, not both zero. Got a={a!r}, c={c!r} instead.")
-    q = math.cbrt(a)
+    q = cube_root(a)
     if q == 0 or q < c * 1e-103:  # the cubic term is below rounding, and c/q may overflow
         return 1.0 / c
     omega = c / q
@@ -169,6 +169,13 @@ def cubic(a: float, c: float) -> float:
         return _fall(lambda w: (w * (w * w + omega) - 1.0) / (3.0 * w * w + omega)) / q
     k = omega**-3
     return _fall(lambda x: (x * (k * x * x + 1.0) - 1.0) / (3.0 * k * x * x + 1.0)) / c
+
+
+def cube_root(a: float) -> float:
+    """``∛a``, and exactly twice that for 8a: the one of some C libraries rounds otherwise below 1."""
+    _, exponent = math.frexp(a)
+    third = exponent // 3
+    return math.ldexp(math.cbrt(math.ldexp(a, -3 * third)), third)
 
 
 def _fall(newton: Callable[[float], float]) -> float:

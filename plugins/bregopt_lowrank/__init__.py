@@ -7,6 +7,7 @@ from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock, qu
 from bregopt_lowrank.graph import SharedPolicy, WithSmooth
 from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
+from bregopt_lowrank.matrices.size import check_matrix
 from bregopt_lowrank.matrices.spectrum import gram, image, norm_by_passes, subspace
 from bregopt_lowrank.passes.numpy_walks import sum_of_squares
 from bregopt_lowrank.starts import ScaledRandom
@@ -27,6 +28,7 @@ __all__ = [
     "TileSums",
     "WithSmooth",
     "as_local_matrix",
+    "check_matrix",
     "gram",
     "image",
     "norm_by_passes",

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Norms, Smad, SmoothPart, make
 from bregopt.errors import DataError
 from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.matrices.size import check_start
 from bregopt_lowrank.tile_loss import TileLoss
 
 TILE_ENTRIES = 2**18
@@ -122,6 +123,11 @@ class LowRankBlock(ClosedFormBlock):
         return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding
 
     def check(self, Y: Blocks) -> None:
+        """Refuse the factors of a start that do not fit M, or cannot be computed with."""
+        self.check_shapes(Y)
+        check_start(Y, self.M.dtype)
+
+    def check_shapes(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
         (m, n), r = self.M.shape, self.rank
         if Y.names != ("U", "V") or Y["U"].shape != (m, r) or Y["V"].shape != (r, n):

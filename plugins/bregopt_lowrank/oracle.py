@@ -25,7 +25,7 @@ class FusedOracle(Oracle):
         return one_blas_thread()
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
-        self.block.check(Y)
+        self.block.check_shapes(Y)
         with one_blas_thread():
             return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
@@ -48,7 +48,7 @@ class FusedOracle(Oracle):
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         """Three products where the update goes row by row, and M can take it so; else four."""
-        self.block.check(Y)
+        self.block.check_shapes(Y)
         row_wise = row_wise and self.block.M.row_wise_updates
         (U, V), (U_bar, V_bar) = (Y["U"], Y["V"]), (at["U"], at["V"])
         dU, gram = None if U_bar is U else U_bar - U, V @ V.T

@@ -36,5 +36,5 @@ class ConcavePenalty(Regularizer):
     def prox(self, X: Array, step: float) -> Array:
         r, tau = np.abs(X), self.eta * np.asarray(step, dtype=floating(X))
         z = np.maximum(r - self.loss(r, tau), 0.0)
-        worse = tau * self.phi(z) >= z * (r - 0.5 * z)  # than zero: τφ(z) + (z − r)²/2 ≥ r²/2
-        return np.asarray(np.where(worse, 0.0, np.copysign(z, X)), dtype=floating(X))
+        better = tau * self.phi(z) < z * (r - 0.5 * z)  # than zero: τφ(z) + (z − r)²/2 < r²/2
+        return np.asarray(np.where(better, np.copysign(z, X), 0.0), dtype=floating(X))

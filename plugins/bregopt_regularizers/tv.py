@@ -1,5 +1,6 @@
 """Total variation along the columns or along the rows."""
 
+import itertools
 import math
 from collections import deque
 from typing import final
@@ -17,7 +18,11 @@ def fuse(y: list[float], weight: float) -> list[float]:
 
     The least cost of z_1 … z_k has a rising, piecewise linear derivative in z_k. It is kept as knots
     (place, jump of slope, jump of intercept) and cut to ±weight after each entry; z_k lies between the two cuts.
+    From max_k |Σ_{i≤k} (y_i − mean)| on, a weight makes every z_k the mean: next to it the entries would be rounding.
     """
+    mean = math.fsum(y) / len(y)
+    if weight >= max(map(abs, itertools.accumulate(entry - mean for entry in y))):
+        return [mean] * len(y)
     knots = deque([(-math.inf, 0.0, weight), (math.inf, 0.0, weight)])
     cuts = []
     for entry in y[:-1]:

@@ -100,6 +100,13 @@ def test_no_point_of_a_refined_grid_beats_the_separable_prox(H):
         assert np.all(own <= best + 1e-12 * (x**2 + np.abs(best))), (step, x[np.argmax(own - best)])
 
 
+@pytest.mark.parametrize("H", [Log(1e300), Exp(1e300)], ids=name)
+@pytest.mark.parametrize("step", [1.0, 1e8])
+def test_a_huge_weight_leaves_nothing_of_an_entry(H, step):
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.testing.assert_array_equal(H.prox(np.array([-3.0, 0.0, 1e-3, 1e5]), step), np.zeros(4))
+
+
 @pytest.mark.parametrize("H", SEPARABLE, ids=name)
 def test_what_the_separable_prox_leaves_is_stationary_to_rounding(H):
     for step in steps_for(H):

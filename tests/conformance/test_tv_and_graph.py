@@ -45,6 +45,12 @@ def test_the_tv_prox_agrees_with_a_bounded_least_squares_solver():
             np.testing.assert_allclose(fuse(y.tolist(), weight), y - D.T @ u, atol=1e-10)
 
 
+@pytest.mark.parametrize("weight", [1e20, 1e150, 1e300])
+def test_a_huge_weight_makes_a_line_its_mean(weight):
+    y = np.random.default_rng(3).standard_normal(9)
+    np.testing.assert_allclose(fuse(y.tolist(), weight), np.full(9, y.mean()), rtol=1e-14)
+
+
 def test_the_tv_of_a_line_of_one_entry_is_nothing():
     X = np.array([[3.0, -2.0]])
     np.testing.assert_array_equal(TV(5.0).prox(X, 1.0), X)

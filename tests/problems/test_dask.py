@@ -175,6 +175,9 @@ BAD = {
     "inf": (with_entry(np.inf), "must be finite. Got 1 entries that are nan or inf"),
     "negative": (with_entry(-2.5), "must be non-negative. Got a smallest entry of -2.5 instead"),
     "zero": (da.zeros((6, 5), chunks=(3, 5)), "zero everywhere"),
+    "tiny": (1e-200 * da.from_array(M, chunks=(25, 37)), "too small for float64: ‖M‖_F is 3e-199"),
+    "huge": (with_entry(1e200), "too large for float64: ‖M‖_F is 1e.200"),
+    "single": (da.from_array(1e-20 * M, chunks=(25, 37)).astype("float32"), "or take it in float64"),
     "complex": (da.ones((6, 5), chunks=(3, 5), dtype=complex), "must hold real numbers. Got dtype complex128"),
     "three dimensions": (da.ones((6, 5, 4), chunks=3), r"two dimensions. Got shape \(6, 5, 4\)"),
     "no rows": (da.ones((0, 5)), r"empty. Got shape \(0, 5\)"),
@@ -194,6 +197,14 @@ def test_what_cannot_be_decomposed_is_refused_when_the_problem_is_composed(case)
     with pytest.raises(bo.errors.DataError, match=message) as caught:
         bo.compose("relu-nmd", data, rank=2)
     assert (caught.value.__cause__ is None) == (case != "an error")  # what a worker found needs no traceback
+
+
+@pytest.mark.usefixtures("cluster")
+def test_rows_of_any_size_are_taken_where_the_whole_is_large_enough():
+    tiny = np.where(np.arange(61)[:, None] < 25, 1e-310, M)
+    there = bo.compose("relu-nmd", da.from_array(tiny, chunks=(25, 37)), rank=4).block.M
+    assert there.frobenius == pytest.approx(np.linalg.norm(tiny), rel=1e-14)
+    assert there.nonzeros == np.count_nonzero(tiny)
 
 
 def test_a_dask_array_without_a_client_is_refused():

@@ -123,7 +123,10 @@ def test_ebcd_agrees_with_the_dense_reference(data, form, request):
     np.testing.assert_allclose(seen, rows, rtol=1e-8)
     Y = states[-1].Y
     np.testing.assert_allclose(Y.U @ Y.V, T, rtol=0, atol=1e-9 * np.abs(T).max())
-    np.testing.assert_allclose(Y.U.T @ Y.U, np.eye(RANK), atol=1e-13)
+    c = np.sqrt((Y.U.T @ Y.U)[0, 0])  # a power of two
+    assert round(np.log2(c)) == pytest.approx(np.log2(c), abs=1e-12)
+    np.testing.assert_allclose(Y.U.T @ Y.U, c**2 * np.eye(RANK), atol=1e-13 * c**2)
+    assert 0.5 <= np.linalg.norm(Y.U) / np.linalg.norm(Y.V) <= 2
     if data == "noise":  # some turns were refused, α has come to its end, and it has begun again
         assert (np.diff(rows[:, 0]) == 0).any()
         assert rows[:, 1].max() > 3

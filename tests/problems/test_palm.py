@@ -264,7 +264,7 @@ def test_a_step_on_a_block_does_to_the_objective_what_its_margin_and_drag_say(se
     alpha, beta = rng.random(2) * rng.integers(0, 2, 2)
     X = H.prox(rng.standard_normal((n, 1)), 0.01)
     Delta = rng.standard_normal((n, 1)) * 10.0 ** rng.integers(-2, 2)
-    step = BlockStep.of(H, L, L * 10.0 ** rng.uniform(-0.5, 1), alpha, beta)
+    step = BlockStep.of(H, L, L * 10.0 ** rng.uniform(-0.5, 1), alpha, beta, least=0.0)
     new, xi = step.take(X + alpha * Delta, Q @ (X + beta * Delta) - b)
 
     def Phi(X):
@@ -285,7 +285,7 @@ def test_what_margin_and_drag_say_of_a_step_is_sharp(alpha, beta):
     from bregopt_methods.palm.iteration import BlockStep
 
     L, Delta = 2.0, 1.5
-    step = BlockStep.of(bo.Zero(), L, 3.0, alpha, beta)
+    step = BlockStep.of(bo.Zero(), L, 3.0, alpha, beta, least=0.0)
     new, _ = step.take(np.array([alpha * Delta]), np.array([L * beta * Delta]))  # F = ½Lx² at x = 0
     D = abs(float(new[0]))
     assert D > 0

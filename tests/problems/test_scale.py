@@ -34,9 +34,7 @@ def test_a_run_stops_at_the_same_iteration_at_every_scale(method, rule):
         assert run.status is runs[1].status
         assert run.counts == runs[1].counts
         assert run.metrics["relative_error"] == pytest.approx(runs[1].metrics["relative_error"], rel=1e-12)
-        assert run.certificate.relative_subgradient == pytest.approx(
-            runs[1].certificate.relative_subgradient, rel=1e-9
-        )
+        assert run.certificate.relative_subgradient == pytest.approx(runs[1].certificate.relative_subgradient, rel=1e-9)
         assert run.certificate.guaranteed == runs[1].certificate.guaranteed
 
 
@@ -52,4 +50,4 @@ def test_small_data_are_not_taken_for_stationary_ones(method, scale):
         A = problem.oracle.evaluate(result.Y, at=result.Y).gradient.norm()
         Y0 = problem.first_point(None, np.random.default_rng(0))
         first = problem.oracle.evaluate(Y0, at=Y0).gradient.norm()
-        assert small or A <= 10 * tolerance * first
+        assert small or 10 * tolerance * first >= A

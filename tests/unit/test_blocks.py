@@ -43,3 +43,15 @@ def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="'Q'"):
         pair().Q  # noqa: B018  (the attribute access is what is tested)
     assert not hasattr(pair(), "Q")
+
+
+@pytest.mark.parametrize("size", [1e-320, 1e-200, 1e-150, 1.0, 1e150, 1e200, 1e307])
+def test_the_norm_is_right_where_its_square_is_no_number(size):
+    Y = bo.Blocks(U=np.full((2, 2), size), V=[0.0])
+    assert Y.norm() == pytest.approx(2.0 * size, rel=1e-3 if size < 1e-300 else 1e-15)
+
+
+def test_the_norm_of_what_is_not_finite_is_not_finite():
+    assert bo.Blocks(U=[np.inf, 1.0]).norm() == np.inf
+    assert np.isnan(bo.Blocks(U=[np.nan, 1e200]).norm())
+    assert bo.Blocks(U=np.zeros(3)).norm() == 0.0

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from bregopt_kernels.radial_prox import coupled, cubic, falling_root, radius
+from bregopt_kernels.radial_prox import coupled, cube_root, cubic, falling_root, radius
 
 from bregopt.errors import ParameterError
 
@@ -63,6 +63,15 @@ def test_the_cubic_is_exact_at_random_scales():
 def test_the_cubic_refuses_what_has_no_root(bad):
     with pytest.raises(ParameterError):
         cubic(*bad)
+
+
+def test_the_cube_root_of_eight_times_a_number_is_exactly_twice_its_own():
+    numbers = np.random.default_rng(0).uniform(0.01, 100.0, 300)
+    for power in (-330, -20, 20, 330):
+        for a in numbers:
+            assert cube_root(8.0**power * a) == 2.0**power * cube_root(a)
+    assert [cube_root(a) for a in (0.0, 1.0, 8.0)] == [0.0, 1.0, 2.0]
+    assert cube_root(5e-324) == pytest.approx(1.7031839360032603e-108, rel=1e-15)
 
 
 def test_the_radius_of_nothing_is_zero():

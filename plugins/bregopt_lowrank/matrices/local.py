@@ -1,5 +1,6 @@
 """M held by this process: dense, CSR, or read by rows from where it is stored."""
 
+import math
 import sys
 from functools import cached_property
 from typing import Any, final
@@ -12,6 +13,7 @@ from bregopt import Array
 from bregopt.errors import DataError, parameter
 from bregopt_lowrank.matrices import spectrum
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
+from bregopt_lowrank.matrices.size import check_matrix, has_norm
 from bregopt_lowrank.passes.run import run
 from bregopt_lowrank.passes.threads import split, thread_count
 
@@ -91,12 +93,12 @@ class LocalMatrix(Matrix):
 
 
 def as_local_matrix(
-    M: Any, dtype: str = "auto", threads: int | None = None, *, owner: str = "the matrix", zero: bool = False
+    M: Any, dtype: str = "auto", threads: int | None = None, *, owner: str = "the matrix", part: bool = False
 ) -> LocalMatrix:
     """M from a dense array, any scipy.sparse format, a pydata ``sparse`` array, or what can be sliced by rows.
 
-    M may be zero everywhere where ``zero`` says so, as some rows of a larger matrix are. Errors name the ``owner`` of a
-    parameter that is wrong.
+    With ``part`` M is some rows of a larger matrix: it may be zero everywhere, and its size is not judged. Errors name
+    the ``owner`` of a parameter that is wrong.
     """
     if isinstance(M, LocalMatrix):
         return M
@@ -108,18 +110,20 @@ def as_local_matrix(
     csr = _as_csr(M)
     if csr is not None:
         kind = _precision(csr.dtype, dtype)
-        values = np.ascontiguousarray(csr.data, dtype=kind)
-        held = (values, csr.indices, csr.indptr)
-        return LocalMatrix(csr.shape, kind, *_survey([values], zero), None, *held, threads=workers)
+        facts = _survey([csr.data], kind, part)
+        csr = csr.astype(kind, copy=False)
+        csr.eliminate_zeros()  # what is too small for the precision is zero, and no part of the support
+        held = (csr.data, csr.indices, csr.indptr)
+        return LocalMatrix(csr.shape, kind, *facts, None, *held, threads=workers)
     stored = _is_stored(M)
     source = M if stored else _dense(M)
     _check_kind(source.dtype, source.shape)
     kind = _precision(source.dtype, dtype)
+    unread = LocalMatrix(source.shape, kind, 0.0, 0, 0.0, source, threads=workers)
+    facts = _survey((_read(source, rows, source.dtype) for rows in unread.tiles()), kind, part)
     if not stored:
         source = np.ascontiguousarray(source, dtype=kind)
-    unread = LocalMatrix(source.shape, kind, 0.0, 0, 0.0, source, threads=workers)
-    frobenius, nonzeros, lowest = _survey((unread.read(rows) for rows in unread.tiles()), zero)
-    return evolve(unread, frobenius=frobenius, nonzeros=nonzeros, lowest=lowest)
+    return LocalMatrix(source.shape, kind, *facts, source, threads=workers)
 
 
 def _is_stored(M: Any) -> bool:
@@ -192,28 +196,48 @@ def _precision(given: np.dtype[Any], wanted: str) -> np.dtype[Any]:
 
 def _check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     if dtype.kind not in "fiub":
-        raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.")
+        hint = " Convert Python's own numbers first, as in M.astype(float)." if dtype.kind == "O" else ""
+        raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.{hint}")
     if len(shape) != 2:
         raise DataError(f"M must be a matrix with two dimensions. Got shape {shape} instead.")
     if 0 in shape:
         raise DataError(f"M is empty. Got shape {shape} instead of at least one row and one column.")
 
 
-def _survey(parts: Any, zero: bool) -> tuple[float, int, float]:
-    """‖M‖_F, the number of non-zeros and the smallest entry, or 0, after reading every value."""
-    square, nonzeros, bad, lowest = 0.0, 0, 0, 0.0
-    for part in parts:
-        line = part.reshape(-1)
+def _survey(parts: Any, kind: np.dtype[Any], part: bool) -> tuple[float, int, float]:
+    """‖M‖_F, the number of non-zeros and the smallest entry, or 0, after reading every value as it is given.
+
+    Only an M whose size suits the precision ``kind`` passes, or a ``part`` of one.
+    """
+    norm, nonzeros, bad, lowest = 0.0, 0, 0, 0.0
+    for given in parts:
+        line = given.reshape(-1)
         if not line.size:
             continue
+        if line.dtype.itemsize > 8:  # longdouble, as float64 has it
+            with np.errstate(over="ignore"):
+                line = line.astype(np.float64)
         least, most = float(line.min()), float(line.max())
         lowest = min(lowest, least)
-        if not (np.isfinite(least) and np.isfinite(most)):
+        if not (math.isfinite(least) and math.isfinite(most)):
             bad += int(line.size - np.isfinite(line).sum())
-        square += float(np.square(line, dtype=np.float64).sum()) if line.dtype != np.float64 else float(line @ line)
+            continue
+        if has_norm(max(-least, most), kind):
+            line = line.astype(kind, copy=False)
+            norm = math.hypot(norm, _norm(line))
+        else:  # by a power of two in between
+            power = math.frexp(max(-least, most))[1]
+            with np.errstate(over="ignore"):
+                norm = math.hypot(norm, np.ldexp(_norm(np.ldexp(line.astype(np.float64), -power)), power))
         nonzeros += int(np.count_nonzero(line))
     if bad:
         raise DataError(f"M must be finite. Got {bad} entries that are nan or inf instead.")
-    if not (nonzeros or zero):
+    if not (nonzeros or part):
         raise DataError("M is zero everywhere: there is nothing to decompose.")
-    return float(np.sqrt(square)), nonzeros, lowest
+    if not part:
+        check_matrix(norm, kind)
+    return norm, nonzeros, lowest
+
+
+def _norm(line: Array) -> float:
+    return math.sqrt(line @ line if line.dtype == np.float64 else np.square(line, dtype=np.float64).sum())

@@ -13,7 +13,7 @@ from bregopt_lowrank.matrices.local import LocalMatrix
 from bregopt_lowrank.newton.row_newton import RowSteps, row_newton
 
 TINY_STEP = 1e-12
-"""The step of the proximal map that brings an extrapolated point back to where H is finite."""
+"""The step, times |Y|², of the proximal map that brings an extrapolated point back to where H is finite."""
 
 
 @final
@@ -111,7 +111,7 @@ def _ahead(problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, beta: float) -> 
     if beta == 0:
         return Y
     Y_bar, H = Y.plus(beta, Y - Y_prev), problem.regularizer
-    return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP)
+    return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP / (Y.dot(Y) or 1.0))
 
 
 def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[RowSteps, RowSteps, Blocks, float]:

@@ -26,7 +26,7 @@ from bregopt_methods.acceleration.lbfgs import LBFGS
 MARGIN = 0.95
 """α < 1: the upper test asks for D_f ≤ α·D_ψ/λ, so that a step gains at least (1 − α)·D_ψ/λ."""
 SHORTEST = 1e-30
-"""The least λ."""
+"""The least λ, or share of the one that a weakly convex H asks for."""
 BACK = 0.25
 """τ falls by this factor from trial to trial."""
 PATIENCE = 5
@@ -231,7 +231,8 @@ def reached(problem: ResolvedProblem, evaluation: Evaluation, step: float) -> En
     """
     kernel, modulus = problem.kernel.pick(True).at(evaluation.norms), problem.regularizer.weak_convexity
     step = min(step, MARGIN * kernel.strong_convexity / modulus) if modulus else step
-    while step > SHORTEST:
+    shortest = SHORTEST * min(step, 1.0)
+    while step > shortest:
         try:
             return Envelope.of(BregmanModel(problem, evaluation, kernel, step))
         except OverflowedError:  # the step is too long

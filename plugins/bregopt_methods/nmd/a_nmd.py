@@ -1,5 +1,6 @@
 """A-NMD: truncated SVDs of W with momentum on both, which a refused step cuts."""
 
+import math
 from typing import final
 
 import numpy as np
@@ -74,11 +75,12 @@ class ANMD(Method[Momentum]):
         """TSVD_r of Z: as its weights add up to one, they make ∇½‖Z − UV‖² of the gradients for the single W."""
         Y = past.here
         for _ in range(self.steps):
-            at = bases(Y)
+            Q, size = bases(Y), root_size(Y)
+            at = size * Q
             G = problem.oracle.evaluate(past.here, at=at).gradient
             if past.there is not past.here and past.beta > 0:
                 G = G.plus(past.beta, G - problem.oracle.evaluate(past.there, at=at).gradient)
-            Y = truncated(at, G)
+            Y = truncated(Q, size, G)
         return Y
 
     def subgradient(self, problem: ResolvedProblem, state: State[Momentum]) -> Subgradient:
@@ -90,14 +92,21 @@ def bases(Y: Blocks) -> Blocks:
     return Y.map(lambda name, X: np.linalg.qr(X)[0] if name == Y.names[0] else np.linalg.qr(X.T)[0].T)
 
 
-def truncated(at: Blocks, gradient: Blocks) -> Blocks:
-    """Balanced factors of the best rank-r approximation of ``PZ + ZQ − PZQ``, P = UUᵀ and Q = VᵀV for the bases ``at``.
+def root_size(Y: Blocks) -> float:
+    """``√(|U||V|)`` up to a factor of two, as a power of two: what is multiplied by it keeps its digits."""
+    U, V = (math.frexp(float(np.linalg.norm(Y[name]))) for name in Y.names)
+    return math.ldexp(1.0, (U[1] + V[1]) // 2)
 
-    Z is known by the gradient of ½‖Z − UV‖² there, which is (U − ZVᵀ, V − UᵀZ).
+
+def truncated(bases: Blocks, size: float, gradient: Blocks) -> Blocks:
+    """Balanced factors of the best rank-r approximation of ``PZ + ZQ − PZQ``, P = UUᵀ and Q = VᵀV for bases (U, V).
+
+    Z is known by the gradient of ½‖Z − UV‖² at t·(U, V), which is (t³U − tZVᵀ, t³V − tUᵀZ). The ``size`` t makes t²UV
+    as large as Z: next to a larger one Z would lose its digits.
     """
-    first, second = at.names
-    U, V, r = at[first], at[second], at[second].shape[0]
-    ZVt, UtZ = U - gradient[first], V - gradient[second]
+    first, second = bases.names
+    U, V, r = bases[first], bases[second], bases[second].shape[0]
+    ZVt, UtZ = (size**2 * bases[name] - gradient[name] / size for name in bases.names)
     C = U.T @ ZVt
     left, L = np.linalg.qr(ZVt - U @ C)
     right, R = np.linalg.qr((UtZ - C @ V).T)

@@ -31,8 +31,8 @@ class Update:
 class EBCD(Method[Update]):
     """Extrapolated block coordinate descent for ReLU-NMD without H: U⁺ = orth(W_α Vᵀ), V⁺ = U⁺ᵀW_α.
 
-    With ``W_α = αW(UV) + (1 − α)UV``. An update is taken if ``S = ‖W(UV) − UV‖`` falls, else Y stays and α = 1.
-    Where S⁺ is above ``ratio``·S, μ becomes max(μ, (α − 1)/4) and α grows by μ; at ``alpha_max`` it begins again
+    With ``W_α = αW(UV) + (1 − α)UV``; a power of two then brings both to one size. An update is taken if
+    ``S = ‖W(UV) − UV‖`` falls, else Y stays and α = 1. Where S⁺ is above ``ratio``·S, μ becomes max(μ, (α − 1)/4) and α grows by μ; at ``alpha_max`` it begins again
     with 1. One sweep shows S and makes the next update for the α that is expected: three products. Three more are
     needed where α is another.
     """
@@ -91,4 +91,14 @@ def update(problem: ResolvedProblem, Y: Blocks, alpha: float, mu: float) -> Upda
     AtS = sweep.gradient - (A.T @ (A - U)) @ V  # the gradient is Aᵀ(AV − W) = Aᵀ(A − U)V + AᵀS
     Q, R = np.linalg.qr(A)
     V_new = np.linalg.lstsq(R.T, (A.T @ U) @ V - alpha * AtS)[0]  # Rᵀ QᵀW_α = AᵀW_α
-    return Update(alpha, mu, sweep.evaluation, Blocks(**{first: Q, second: V_new}))
+    c = _balance(Q, V_new)
+    return Update(alpha, mu, sweep.evaluation, Blocks(**{first: c * Q, second: V_new / c}))
+
+
+def _balance(U: Array, V: Array) -> float:
+    """The power of two c that brings ‖cU‖ and ‖V/c‖ close to each other: it changes no digit of cU and V/c.
+
+    An orthonormal U would have no unit, and a gradient of parts in different units says nothing.
+    """
+    norms = float(np.linalg.norm(U)), float(np.linalg.norm(V))
+    return 2.0 ** round(0.5 * math.log2(norms[1] / norms[0])) if min(norms) > 0 else 1.0

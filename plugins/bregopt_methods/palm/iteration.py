@@ -26,7 +26,9 @@ from bregopt import (
 from bregopt.errors import IncompatibleError, OverflowedError
 
 FLOOR = 1e-20
-"""The smallest c: where the other block is zero L is zero too, and a step of any length will do."""
+"""The smallest c as a share of those of the first update: where a block goes to zero, L of the other goes there too."""
+ANY = 1e-300
+"""A c where nothing asks for one: the other block is zero, L is zero too, and a step of any length will do."""
 SHARE = 0.5
 """Share of the longest step of a proximal map that is taken at most."""
 
@@ -81,14 +83,14 @@ class PalmMethod(Method[Updates]):
                 f"A PALM-type method needs two blocks. Got {', '.join(Y.names)} instead: "
                 "use the method aapb, which takes any number."
             )
-        following = palm_update(problem, Y, Y, self.inertia(1), self.modulus, weights=(math.inf, math.inf))
+        following = palm_update(problem, Y, Y, self.inertia(1), self.modulus, None)
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=(None, following))
 
     @final
     def advance(self, problem: ResolvedProblem, state: State[Updates]) -> State[Updates]:
         made = state.inner[1]
         k, Y = state.iteration + 1, made.Y
-        following = palm_update(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made.weights)
+        following = palm_update(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made)
         return State.at(
             following.evaluation,
             problem.regularizer.value(Y),
@@ -150,9 +152,9 @@ class BlockStep:
     beta: float
 
     @classmethod
-    def of(cls, H: Regularizer, L: float, wanted: float, alpha: float, beta: float) -> "BlockStep":
-        """The step with c as wanted, or larger where the proximal map asks for it."""
-        return cls(H, L, max(wanted, FLOOR, 1.0 / (SHARE * H.step_limit)), alpha, beta)
+    def of(cls, H: Regularizer, L: float, wanted: float, alpha: float, beta: float, least: float) -> "BlockStep":
+        """The step with c as wanted, or larger where the proximal map asks for it, and at least the ``least``."""
+        return cls(H, L, max(wanted, least, ANY, 1.0 / (SHARE * H.step_limit)), alpha, beta)
 
     def take(self, centre: Array, gradient: Array) -> tuple[Array, Array]:
         """X⁺ and the ξ ∈ ∂H(X⁺) that comes with it, from X + αΔ and the gradient; some rows of them, or all."""
@@ -183,7 +185,7 @@ class BlockStep:
         """
         if self.drag == 0:
             return self.margin
-        return self.margin - self.drag**2 / delta if delta > 0 else -math.inf
+        return self.margin - self.drag * (self.drag / delta) if delta > 0 else -math.inf
 
     @property
     def fresh(self) -> float:
@@ -204,6 +206,8 @@ class PalmUpdate:
     steps: tuple[BlockStep, ...]
     left: tuple[float, ...]
     """what the steps leave of the weights δ of the Lyapunov function, block by block"""
+    least: float
+    """the smallest c of the next updates"""
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -235,10 +239,11 @@ def palm_update(
     Y_prev: Blocks,
     inertia: tuple[float, float],
     modulus: Modulus,
-    weights: tuple[float, ...],
+    last: PalmUpdate | None,
 ) -> PalmUpdate:
-    """W, the first block and the second, from Y with Δ = Y − Y_prev and ``inertia`` = (α, β)."""
+    """W, the first block and the second, from Y with Δ = Y − Y_prev and ``inertia`` = (α, β), after the last update."""
     alpha, beta = inertia
+    weights, least = ((math.inf, math.inf), 0.0) if last is None else (last.weights, last.least)
     centre = _beyond(Y, Y_prev, alpha)
     at = centre if alpha == beta else _beyond(Y, Y_prev, beta)
     first, second = Y.names
@@ -247,7 +252,7 @@ def palm_update(
 
     def step(here: Blocks, name: str) -> BlockStep:
         H, L = problem.regularizer[name], lipschitz(problem, here, name)
-        return BlockStep.of(H, L, modulus(H, L), alpha, beta)
+        return BlockStep.of(H, L, modulus(H, L), alpha, beta, least)
 
     on_first = step(Y, first)
 
@@ -262,7 +267,8 @@ def palm_update(
     new, steps = Y.map(lambda name, _: sweep.first if name == first else X), (on_first, on_second)
     gaps = [step.c * np.linalg.norm(centre[name] - new[name]) for name, step in zip(Y.names, steps, strict=True)]
     left = tuple(step.leaves(delta) for step, delta in zip(steps, weights, strict=True))
-    return PalmUpdate(sweep.evaluation, new, Y.like(flat), math.hypot(*gaps), steps, left)
+    least = least or FLOOR * max(step.c for step in steps)
+    return PalmUpdate(sweep.evaluation, new, Y.like(flat), math.hypot(*gaps), steps, left, least)
 
 
 def lipschitz(problem: ResolvedProblem, Y: Blocks, name: str) -> float:
