@@ -32,9 +32,9 @@ class EBCD(Method[Update]):
     """Extrapolated block coordinate descent for ReLU-NMD without H: U⁺ = orth(W_α Vᵀ), V⁺ = U⁺ᵀW_α.
 
     With ``W_α = αW(UV) + (1 − α)UV``; a power of two then brings both to one size. An update is taken if
-    ``S = ‖W(UV) − UV‖`` falls, else Y stays and α = 1. Where S⁺ is above ``ratio``·S, μ becomes max(μ, (α − 1)/4) and α grows by μ; at ``alpha_max`` it begins again
-    with 1. One sweep shows S and makes the next update for the α that is expected: three products. Three more are
-    needed where α is another.
+    ``S = ‖W(UV) − UV‖`` falls, else Y stays and α = 1. Where S⁺ is above ``ratio``·S, μ becomes max(μ, (α − 1)/4) and α
+    grows by μ; at ``alpha_max`` it begins again with 1. One sweep shows S and makes the next update for the α that is
+    expected: three products. Three more are needed where α is another.
     """
 
     uses_kernel = False
