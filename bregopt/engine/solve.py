@@ -19,7 +19,7 @@ from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 EXCESS, PATIENCE = 1e3, 10
-"""An objective above that many times its first value, for that many iterations, is taken for divergence."""
+"""An objective above that many times its first value, or its rounding, for that many iterations is divergence."""
 TINY_STEP = 1e-12
 """The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
@@ -53,6 +53,7 @@ def _run(
     begin = time.perf_counter()
 
     state = best = next(iteration)
+    bound = EXCESS * max(abs(state.objective), state.rounding * state.scale)
     verdict = None
     while verdict is None:
         seconds = time.perf_counter() - begin
@@ -62,7 +63,7 @@ def _run(
             observer.see(state)
         if state.objective < best.objective:
             best = state
-        verdict = _overflow(state) or _divergence(recorder)
+        verdict = _overflow(state) or _divergence(recorder, bound)
         verdict = verdict or stop.judge(_progress(iteration, state, seconds, recorder))
         if verdict is None:
             try:
@@ -133,10 +134,9 @@ def _overflow(state: State) -> Verdict | None:
     return Verdict(Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}.")
 
 
-def _divergence(recorder: Recorder) -> Verdict | None:
-    """Ten iterations in a row above a thousand times the objective at the start."""
+def _divergence(recorder: Recorder, bound: float) -> Verdict | None:
+    """Ten iterations in a row above a thousand times the objective at the start, and above what rounding makes of 0."""
     objectives = recorder.columns["objective"]
-    bound = EXCESS * abs(objectives[0])
     if len(objectives) <= PATIENCE or not bound or min(objectives[-PATIENCE:]) <= bound:
         return None
     told = f"For {PATIENCE} iterations the objective has been above {EXCESS:g} times its first value"
