@@ -93,6 +93,7 @@ class FusedOracle(Oracle):
             products=products,
             rounding=M.rounding,
             scale=M.scale(0.5 * result.residual, U, V),
+            residual_rounding=0.0 if at is None else M.gradient_rounding(0.5 * result.residual, at["U"], at["V"]),
         )
 
 
