@@ -246,16 +246,22 @@ class ReluProblem:
             )
         )
 
-    def divergence(self, Y, Z, a, b):
-        """D(Y, Z) of ψ = (a/4)‖·‖⁴ + (b/2)‖·‖²."""
-        y = np.concatenate([np.asarray(X, Real).ravel() for X in Y])
-        z = np.concatenate([np.asarray(X, Real).ravel() for X in Z])
-        e = y - z
-        return a * ((e @ (y + z)) ** 2 / 4 + (z @ z) * (e @ e) / 2) + b * (e @ e) / 2
+    def kernel(self, name, U, V):
+        """(a, b) of ψ = (a/4)‖·‖⁴ + (b/2)‖·‖², where W is taken at (U, V)."""
+        S, X = self.residual(U, V), np.float64(U) @ np.float64(V)
+        frobenius = float(norm(X - S))
+        if name == "paper":
+            return 3.0, frobenius
+        return 1.0, min(frobenius, float(np.linalg.norm(X, 2) + norm(S)))
 
     def rounding(self, U, V, eps):
         """What ``eps`` in each entry of UV, relative to |u_i||v_j|, and in each sum brings into Φ."""
-        size = float(norm(U) * norm(V))
-        f = float(self.f(U, V))
+        size, f = float(norm(U) * norm(V)), float(self.f(U, V))
         terms = f + abs(float(self.H(U, V)))
-        return 64 * eps * (size * math.sqrt(2 * f) + terms) + (8 * eps * size) ** 2
+        return 64 * eps * (size * math.sqrt(2 * f) + terms) + (16 * eps * size) ** 2
+
+
+def divergence(Y, Z, a, b):
+    """D(Y, Z) of ψ = (a/4)‖·‖⁴ + (b/2)‖·‖²."""
+    e = Y - Z
+    return a * ((e @ (Y + Z)) ** 2 / 4 + (Z @ Z) * (e @ e) / 2) + b * (e @ e) / 2
