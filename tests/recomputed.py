@@ -223,14 +223,10 @@ class ReluProblem:
         X = np.asarray(U, Real) @ np.asarray(V, Real)
         return np.where(self.positive, X - self.M, np.maximum(X, 0))
 
-    def f(self, U, V):
-        return np.sum(self.residual(U, V) ** 2) / 2
-
-    def H(self, U, V):
-        return self.parts["U"][1](np.asarray(U, Real)) + self.parts["V"][1](np.asarray(V, Real))
-
-    def objective(self, U, V):
-        return self.f(U, V) + self.H(U, V)
+    def terms(self, U, V):
+        """f and H, which are Φ together."""
+        H = self.parts["U"][1](np.asarray(U, Real)) + self.parts["V"][1](np.asarray(V, Real))
+        return np.sum(self.residual(U, V) ** 2) / 2, H
 
     def gradient(self, U, V):
         S = self.residual(U, V)
@@ -254,11 +250,12 @@ class ReluProblem:
             return 3.0, frobenius
         return 1.0, min(frobenius, float(np.linalg.norm(X, 2) + norm(S)))
 
-    def rounding(self, U, V, eps):
-        """What ``eps`` in each entry of UV, relative to |u_i||v_j|, and in each sum brings into Φ."""
-        size, f = float(norm(U) * norm(V)), float(self.f(U, V))
-        terms = f + abs(float(self.H(U, V)))
-        return 64 * eps * (size * math.sqrt(2 * f) + terms) + (16 * eps * size) ** 2
+
+def rounding(terms, U, V, eps):
+    """What ``eps`` in each entry of UV, relative to |u_i||v_j|, and in each sum brings into the terms of Φ."""
+    f, H = map(float, terms)
+    size = math.sqrt(np.vdot(U, U) * np.vdot(V, V))
+    return 64 * eps * (size * math.sqrt(2 * f) + f + abs(H)) + (16 * eps * size) ** 2
 
 
 def divergence(Y, Z, a, b):

@@ -19,7 +19,7 @@ from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 EXCESS, PATIENCE = 1e3, 10
-"""An objective above that many times its first value, or its rounding, for that many iterations is divergence."""
+"""An objective above that many times the scale of its first value, for that many iterations, is divergence."""
 TINY_STEP = 1e-12
 """The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
@@ -53,7 +53,7 @@ def _run(
     begin = time.perf_counter()
 
     state = best = next(iteration)
-    bound = EXCESS * max(abs(state.objective), state.rounding * state.scale)
+    bound = EXCESS * state.scale
     verdict = None
     while verdict is None:
         seconds = time.perf_counter() - begin
@@ -135,7 +135,11 @@ def _overflow(state: State) -> Verdict | None:
 
 
 def _divergence(recorder: Recorder, bound: float) -> Verdict | None:
-    """Ten iterations in a row above a thousand times the objective at the start, and above what rounding makes of 0."""
+    """Ten iterations in a row above a thousand times the scale of the first objective.
+
+    That scale is the sum of its absolute terms; where the start meets the data, the least value that rounding leaves
+    its digits.
+    """
     objectives = recorder.columns["objective"]
     if len(objectives) <= PATIENCE or not bound or min(objectives[-PATIENCE:]) <= bound:
         return None

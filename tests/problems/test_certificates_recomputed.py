@@ -2,11 +2,11 @@
 
 The long form is ``python -m pytest -m long tests/problems/test_certificates_recomputed.py``.
 
-Recomputed at every iterate are Φ and, where a method names it by Φ and a divergence, the Lyapunov function. The weights
-δ of inertial PALM-type methods, the envelope of bella and the bounds of ecd and els cannot be had from points alone: of
-these it is checked that they are not below Φ.
+Recomputed at every iterate are Φ and the Lyapunov function that the method names. The envelope of bella and the bounds
+of ecd and els cannot be had from points alone: of these it is checked that they are not below Φ.
 """
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -14,16 +14,31 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from recomputed import Real, ReluProblem, divergence, norm, penalties
+from recomputed import Real, ReluProblem, divergence, norm, penalties, rounding
 
 import bregopt as bo
 
-METHODS = [entry.name for entry in bo.catalog("method")]
+METHODS = [*(entry.name for entry in bo.catalog("method")), "bpg(step=8)", "aapb(beta=0.9, step=3)"]
+"""The last two are outside of every theorem, and rise."""
 ITERATIONS = 25
-LAGGED = {"aapb-certified": True, "aapb-paper": False, "cocain": True}
+LAGGED = {"aapb-certified": True, "aapb-paper": False, "cocain": True, "aapb(beta=0.9, step=3)": False}
 """Methods whose Lyapunov function is Φ + (δ/λ)D, and whether W is taken at the point of the gradient."""
-PLAIN = {"aapb", "apb", "apb-paper", "bpg", "palm", "ppalm", "a-nmd", "ebcd-nmd", "aals", "masked-newton"}
+PLAIN = {
+    "aapb",
+    "apb",
+    "apb-paper",
+    "bpg",
+    "bpg(step=8)",
+    "palm",
+    "ppalm",
+    "a-nmd",
+    "ebcd-nmd",
+    "aals",
+    "masked-newton",
+}
 """Methods whose Lyapunov function is Φ."""
+INERTIAL = {"ipalm": 0.2, "ippalm": 0.6}
+"""Methods whose Lyapunov function is Φ + ½Σδ‖Y^k − Y^{k−1}‖², and their α = β."""
 KNOWN_TO = {"float64": 1e-12, "float32": 1e-6}
 
 
@@ -65,6 +80,7 @@ def run(problem, method, iterations):
     if problem.kernel == "auto":  # a bound of ‖M‖₂ that may exceed it by one part in 10⁴
         problem.bound = composed.kernel.pick(True).sample().b
         assert 1 - 1e-6 <= problem.bound / np.linalg.norm(np.float64(problem.M), 2) <= 1 + 1.1e-4
+    problem.moduli = {name: composed.regularizer[name].weak_convexity for name in "UV"}
     try:
         result = bo.solve(
             composed,
@@ -86,39 +102,62 @@ def lies(problem, method, iterations=ITERATIONS):
 
 def _of_values(problem, method, result, states, exact):
     eps, known_to = float(np.finfo(problem.dtype).eps), KNOWN_TO[problem.dtype]
-    phi = [exact.objective(it.Y.U, it.Y.V) for it in states]
-    slack = [exact.rounding(it.Y.U, it.Y.V, eps) for it in states]
-    for it, value, rounding in zip(states, phi, slack, strict=True):
+    terms = [exact.terms(it.Y.U, it.Y.V) for it in states]
+    phi = [f + H for f, H in terms]
+    slack = [rounding(both, it.Y.U, it.Y.V, eps) for it, both in zip(states, terms, strict=True)]
+    for it, value, allowed in zip(states, phi, slack, strict=True):
         if not math.isfinite(it.objective):
             continue
         off = float(it.objective - value)
-        if abs(off) > rounding if it.exact else off < -rounding - known_to * it.scale:
+        if abs(off) > allowed if it.exact else off < -allowed - known_to * it.scale:
             yield f"the objective at iteration {it.iteration} is off by {off:.1e}"
-        if (
-            method not in PLAIN
-            and it.assumptions.get("step", True)
-            and it.lyapunov < value - rounding - known_to * it.scale
-        ):
+        tested = method not in PLAIN and it.assumptions.get("step", True)
+        if tested and it.lyapunov < value - allowed - 3 * known_to * it.scale:  # a test forgives the rounding of two
             yield f"the Lyapunov value at iteration {it.iteration} is below Φ"
     if method in PLAIN:
         yield from _hidden_rises(result, states, phi, slack, known_to)
-    elif method in LAGGED:
-        theta = [value + _lag(problem, method, result.method, exact, states, k) for k, value in enumerate(phi)]
-        for it, value, rounding in zip(states, theta, slack, strict=True):
-            if abs(float(it.lyapunov - value)) > rounding + 1e-6 * float(value - exact.objective(it.Y.U, it.Y.V)):
+    elif method in LAGGED or method in INERTIAL:
+        lags = (
+            _inertial(problem, method, states) if method in INERTIAL else _lags(problem, method, result, exact, states)
+        )
+        theta = [value + lag for value, lag in zip(phi, lags, strict=True)]
+        for it, value, lag, allowed in zip(states, theta, lags, slack, strict=True):
+            if math.isfinite(it.lyapunov) and abs(float(it.lyapunov - value)) > allowed + 1e-6 * float(lag):
                 yield f"the Lyapunov value at iteration {it.iteration} is {it.lyapunov!r} and not {float(value)!r}"
         yield from _hidden_rises(result, states, theta, slack, known_to)
 
 
-def _lag(problem, name, method, exact, states, k):
-    """(δ/λ)·D(Y^{k−1}, Y^k) in the kernel of that step."""
-    if k == 0:
-        return 0.0
-    before, here, reduced = states[k - 1].Y, states[k], LAGGED[name]
-    at = before if k == 1 or not reduced else before.plus(here.beta, before - states[k - 2].Y)
-    kernel = "paper" if name == "aapb-paper" else problem.kernel
-    a, b = (1.0, problem.bound) if kernel == "auto" and reduced else exact.kernel(kernel, at.U, at.V)
-    return method.beta.delta / here.step * divergence(Real(before.flat), Real(here.Y.flat), a, b)
+def _lags(problem, method, result, exact, states):
+    """(δ/λ)·D(Y^{k−1}, Y^k) in the kernel of that step, for k = 0, 1, …"""
+    lags, reduced = [0.0], LAGGED[method]
+    kernel = "paper" if method == "aapb-paper" else problem.kernel
+    for k in range(1, len(states)):
+        before, here = states[k - 1].Y, states[k]
+        at = before if k == 1 or not reduced else before.plus(here.beta, before - states[k - 2].Y)
+        a, b = (1.0, problem.bound) if kernel == "auto" and reduced else exact.kernel(kernel, at.U, at.V)
+        lags.append(result.method.beta.delta / here.step * divergence(Real(before.flat), Real(here.Y.flat), a, b))
+    return lags
+
+
+def _inertial(problem, method, states):
+    """½Σδ‖Y^k − Y^{k−1}‖², with δ⁺ = A − κ²/δ, or A − κ where that is not positive.
+
+    A = c − L + max(0, c − ρ) and κ = αc + βL, where ρ is the modulus of weak convexity of H, if it has one.
+    """
+    lags, weights, alpha = [0.0], {"U": math.inf, "V": math.inf}, INERTIAL[method]
+    for before, here in itertools.pairwise(states):
+        others = {"U": before.Y.V, "V": here.Y.U}
+        for name, rho in problem.moduli.items():
+            L = float(np.linalg.norm(others[name], 2)) ** 2
+            known = [] if rho is None else [(L * (1 + 2 * alpha) + rho) / (2 * (1 - alpha))]
+            c = L if method == "ippalm" else 1.05 * min([L * (1 + 2 * alpha) / (1 - 2 * alpha), *known])
+            c = max(c, 1e-20)
+            A, kappa = c - L + (0.0 if rho is None else max(0.0, c - rho)), alpha * (c + L)
+            left = A - kappa**2 / weights[name] if weights[name] > 0 else -math.inf
+            weights[name] = left if left > 0 else max(A - kappa, 0.0)
+        moved = here.Y - before.Y
+        lags.append(0.5 * sum(delta * float(norm(moved[name])) ** 2 for name, delta in weights.items()))
+    return lags
 
 
 def _hidden_rises(result, states, values, slack, known_to):
@@ -137,8 +176,8 @@ def _of_the_certificate(problem, result, states, exact):
     if certificate.guaranteed and not all(it.step and math.isfinite(it.step) for it in states[1:]):
         yield "a guarantee is given without a step"
     if result.status is bo.Status.DIVERGED:
-        first, last = (float(exact.objective(it.Y.U, it.Y.V)) for it in (states[0], states[-1]))
-        if last < 1e3 * abs(first) or last < 1e-8 * float(norm(exact.M)) ** 2:
+        first, last = (float(sum(exact.terms(it.Y.U, it.Y.V))) for it in (states[0], states[-1]))
+        if last < 1e3 * abs(first) or last < 1e-16 * float(norm(exact.M)) ** 2:
             yield f"it is said to diverge, from {first:.1e} to {last:.1e}"
     if certificate.subgradient is not None:
         distance, told = exact.distance(result.Y.U, result.Y.V), certificate.subgradient
