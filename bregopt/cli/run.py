@@ -91,6 +91,7 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
         "largest_norm": certificate.largest_norm,
         "stationarity": certificate.stationarity,
         "subgradient": certificate.subgradient,
+        "subgradient_rounding": certificate.subgradient_rounding,
         "relative_subgradient": certificate.relative_subgradient,
         "first_residual": certificate.first_residual,
         "notes": certificate.notes,

@@ -60,8 +60,9 @@ class AAPB(Method[PlannedStep]):
         D, H = plan.model.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         rise = seen.value + H - state.objective if seen else state.objective - plan.last.objective
         taken = TakenStep(state.iteration + 1, state.Y, plan.model, D, plan.memory, state.objective, rise)
+        made = BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard, Y)
         following = self._plan(problem, Y, taken, step)
-        return State.at(
+        after = State.at(
             problem.oracle.evaluate(Y),
             H,
             iteration=state.iteration + 1,
@@ -70,9 +71,10 @@ class AAPB(Method[PlannedStep]):
             beta=plan.beta,
             divergence=D,
             stationarity=plan.model.residual(Y),
-            assumptions=assumptions_met(ASSUMPTIONS, BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard)),
+            assumptions=assumptions_met(ASSUMPTIONS, made),
             inner=following,
         )
+        return after.forgiven(state, ASSUMPTIONS, made)
 
     def _plan(
         self, problem: ResolvedProblem, Y: Blocks, last: TakenStep, step: float | None, *, extrapolate: bool = True

@@ -146,6 +146,14 @@ class PlannedStep:
             noise = budget * (1e-9 + 1e-15 * Y.norm() / (self.model.Y_bar - Y).norm())
         return cost <= budget + noise
 
+    def forgiven(self, Y: Blocks, rule: Extrapolation) -> float:
+        """What the test of Assumption 2 misses, and what the gradient's rounding may where the gap is only bounded."""
+        if self.beta == 0 or self.model.Y_bar is Y:
+            return 0.0
+        cost, budget = self._sides(Y, rule)
+        unseen = self.model.evaluation.gradient_rounding * (Y - self.model.Y_bar).norm() if self.gap is None else 0.0
+        return max(cost - budget, 0.0) + unseen
+
     def shorter_beta(self, Y: Blocks, rule: Extrapolation) -> float:
         """A β that should pass, if both sides of the test grow like β²; zero where it would be tiny."""
         cost, budget = self._sides(Y, rule)
@@ -181,6 +189,8 @@ class BregmanStep:
     """the upper test, where it was made"""
     guarded: bool
     """whether a step that raises Φ is taken again with β = 0"""
+    reached: Blocks
+    """Y^{k+1}"""
 
 
 def _step(it: BregmanStep) -> bool:
@@ -188,8 +198,18 @@ def _step(it: BregmanStep) -> bool:
     return seen or (it.plan.smad is not None and it.plan.model.step <= 1.0 / it.plan.smad.upper * (1 + ROUNDING))
 
 
+def _step_forgives(it: BregmanStep) -> float:
+    if it.trial is not None:
+        return it.trial.forgiven
+    return it.plan.model.evaluation.gradient_rounding * (it.reached - it.plan.model.Y_bar).norm()
+
+
 def _extrapolation(it: BregmanStep) -> bool:
     return it.guarded or it.plan.beta_test(it.Y, it.rule)
+
+
+def _extrapolation_forgives(it: BregmanStep) -> float:
+    return 0.0 if it.guarded else it.plan.forgiven(it.Y, it.rule)
 
 
 def _convexity(it: BregmanStep) -> bool:
@@ -203,12 +223,17 @@ def _proximal_map(it: BregmanStep) -> bool:
     return it.problem.exact_prox and (modulus is None or modulus * model.step <= model.kernel.strong_convexity)
 
 
+def _proximal_map_forgives(it: BregmanStep) -> float:
+    return it.plan.model.rounding(it.reached, it.Y)
+
+
 ASSUMPTIONS = (
-    Assumption("step", "λ ≤ 1/L, or the upper test seen to hold", _step),
+    Assumption("step", "λ ≤ 1/L, or the upper test seen to hold", _step, _step_forgives),
     Assumption(
         "extrapolation",
         "the β test (Assumption 2, for a kernel and a step that may change), or the guard",
         _extrapolation,
+        _extrapolation_forgives,
     ),
     Assumption(
         "convexity",
@@ -219,6 +244,7 @@ ASSUMPTIONS = (
         "proximal map",
         "the Bregman proximal map of this kernel and H is known to be a global minimiser",
         _proximal_map,
+        _proximal_map_forgives,
     ),
 )
-"""Of the descent theorem, each with its test of a BregmanStep."""
+"""Of the descent theorem, each with its test of a BregmanStep, and with what rounding that forgives."""

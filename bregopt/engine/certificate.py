@@ -1,5 +1,6 @@
 """What was true of a run: where the Lyapunov function rose, which assumptions held, how stationary the end is."""
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import final
@@ -8,6 +9,11 @@ from attrs import define, field, frozen
 
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import State
+
+VISIBLE = 0.005
+"""The share of a number that shows in its first three digits."""
+STEP = "step"
+"""The name of what is assumed of λ."""
 
 
 class Finding(StrEnum):
@@ -77,12 +83,21 @@ class Certificate:
     first_residual: float | None
     """the free residual of the first step, to compare |A| with"""
     notes: tuple[str, ...] = ()
+    finite: bool = True
+    """whether Φ, the Lyapunov function and λ stayed finite"""
+    subgradient_rounding: float = 0.0
+    """what rounding may hide: the distance to stationarity is at most |A| and this"""
 
     @property
-    def guaranteed(self) -> bool:
+    def assumptions_held(self) -> bool:
         """Whether every assumption of the descent theorem was seen to hold at every iteration, and there was one."""
         findings = {assumption.finding for assumption in self.assumptions.values()}
         return Finding.HELD in findings and findings <= {Finding.HELD, Finding.NOT_DUE}
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the descent theorem applies: its assumptions held, all numbers were finite, and no rise was seen."""
+        return self.assumptions_held and self.finite and self.monotone
 
     @property
     def monotone(self) -> bool:
@@ -91,12 +106,20 @@ class Certificate:
     def summary(self) -> str:
         """The certificate in a few lines."""
         lines = [*(self._descent() if self.iterations else ["No iteration was made, so nothing is certified."])]
-        if self.subgradient is not None and self.first_residual:
-            share = self.subgradient / self.first_residual
-            lines.append(
-                f"Distance to stationarity at most |A| = {self.subgradient:.2e}, {share:.1e} of the first step's."
-            )
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self._stationarity(), *self.notes])
+
+    def _stationarity(self) -> list[str]:
+        """How far the result may be from a stationary point."""
+        if not self.iterations:
+            return []
+        if self.subgradient is None:
+            return ["The distance to stationarity is not known: no element of ∂H is known at the result."]
+        told = f"Distance to stationarity at most |A| = {self.subgradient:.2e}"
+        if self.subgradient_rounding > VISIBLE * self.subgradient:
+            told += f" + {self.subgradient_rounding:.0e} of rounding"
+        if self.first_residual:
+            told += f", {self.subgradient / self.first_residual:.1e} of the first step's"
+        return [f"{told}."]
 
     def _descent(self) -> list[str]:
         """Whether the Lyapunov function fell, and what is known beforehand about that."""
@@ -104,6 +127,11 @@ class Certificate:
         lines = [f"{self.lyapunov} {rose}."]
         if self.guaranteed:
             return [*lines, "Every assumption of the descent theorem held."]
+        if not self.finite:
+            return [*lines, "No guarantee applies: Φ or a step left the finite numbers."]
+        if self.assumptions_held:
+            why = "so the rise is rounding beyond what is estimated, or a part claims too much"
+            return [*lines, f"No guarantee is given: every assumption of the descent theorem was seen to hold, {why}."]
         if self.safeguard:
             return [*lines, f"This descent was observed, and no theorem is behind it: {self.safeguard}."]
         if not self.assumptions:
@@ -148,6 +176,9 @@ class CertificateBuilder:
     norm: float = 0.0
     """max |Y^k|"""
     first_residual: float | None = None
+    first_scale: float = 0.0
+    """the scale of the first objective"""
+    finite: bool = True
 
     @classmethod
     def of(cls, method: Method) -> "CertificateBuilder":
@@ -157,15 +188,20 @@ class CertificateBuilder:
     def see(self, state: State) -> None:
         last, self.last = self.last, state
         self.norm = max(self.norm, state.Y.norm())
+        numbers = (state.objective, state.lyapunov, 0.0 if state.step is None else state.step)
+        self.finite = self.finite and all(map(math.isfinite, numbers))
         if last is None:
+            self.first_scale = state.scale
             return
         if self.first_residual is None:
             self.first_residual = state.stationarity
-        if not state.lyapunov - last.lyapunov <= state.rounding * max(state.scale, last.scale):
+        known_to = state.rounding * state.scale + last.rounding * last.scale
+        if not state.lyapunov - last.lyapunov <= known_to + state.tolerance:
             self.rises.append(state.iteration)
         for name, tests in self.tests.items():
             if name not in state.not_due:
-                tests.see(state.iteration, state.assumptions.get(name))
+                unseen = state.step is None and name.endswith(STEP)
+                tests.see(state.iteration, None if unseen else state.assumptions.get(name))
 
     def certificate(
         self, method: Method, end: State, A: Subgradient | None, relative: float | None, notes: tuple[str, ...]
@@ -183,6 +219,8 @@ class CertificateBuilder:
             relative_subgradient=relative,
             first_residual=self.first_residual,
             notes=notes,
+            finite=self.finite,
+            subgradient_rounding=A.rounding if A else 0.0,
         )
 
     def _checked(self, name: str, statement: str) -> CheckedAssumption:

@@ -8,6 +8,7 @@ from attrs import frozen
 from bregopt.blocks import Blocks
 from bregopt.engine.state import Assumption, Inner, State
 from bregopt.parts.kernel import KernelPolicy
+from bregopt.parts.oracle import LAST_DIGITS, Evaluation
 from bregopt.problem import ResolvedProblem
 
 
@@ -18,6 +19,14 @@ class Subgradient:
 
     A: Blocks
     gradient_norm: float
+    rounding: float = 0.0
+    """the distance to stationarity is at most |A| and this"""
+
+    @classmethod
+    def at(cls, evaluation: Evaluation, xi: Blocks, terms: float) -> "Subgradient":
+        """``∇F(Y, W(Y)) + ξ`` at the Y of an evaluation; ``terms`` is the size of the vectors that ξ was made of."""
+        gradient = evaluation.gradient
+        return cls(gradient + xi, gradient.norm(), evaluation.gradient_rounding + LAST_DIGITS * terms)
 
     @property
     def norm(self) -> float:

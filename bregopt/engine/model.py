@@ -10,9 +10,12 @@ from bregopt.blocks import Blocks
 from bregopt.engine.method import Subgradient
 from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt.parts.kernel import Kernel
-from bregopt.parts.oracle import Evaluation
+from bregopt.parts.oracle import LAST_DIGITS, Evaluation
 from bregopt.problem import ResolvedProblem
 from bregopt.rules.step import Trial
+
+HALVINGS = 10
+"""Of the step with which a proximal map of H shows whether ξ ∈ ∂H(Y)."""
 
 
 @final
@@ -69,12 +72,45 @@ class BregmanModel:
         """``|∇ψ(Ȳ) − ∇ψ(Y)|/λ``, which the step from Ȳ to its minimiser Y leaves for nothing."""
         return math.sqrt(self.grad_psi.gap(self.kernel.gradient(Y))[0]) / self.step
 
+    def rounding(self, Y: Blocks, Y_prev: Blocks) -> float:
+        """How far Φ(Y) + D_ψ(Y^{k−1}, Y)/λ may lie above that of the true minimiser, where Y is its last digits off.
+
+        The model is flat at its minimiser, so it rises by d = D_ψ(Y − δ, Y)/λ, where δ is the last digits of Y. The
+        divergence D is not flat: √D is changed by at most √d.
+        """
+        d = self.kernel.divergence(Y * (1.0 - LAST_DIGITS), Y)
+        return 2.0 * (d + math.sqrt(d * self.kernel.divergence(Y_prev, Y))) / self.step
+
     def subgradient_of_H(self, Y: Blocks) -> Blocks:
         """``(∇ψ(Ȳ) − ∇ψ(Y))/λ − ∇F(Ȳ, W)``, an element of ∂H(Y) for the minimiser Y."""
         fall = (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)
         return fall - self.evaluation.gradient
 
-    def subgradient(self, Y: Blocks) -> Subgradient:
-        """``∇F(Y, W(Y)) + ξ``, an element of ∂Φ(Y), with the ξ ∈ ∂H(Y) of the minimiser Y."""
-        gradient = self.problem.oracle.evaluate(Y, at=Y).gradient
-        return Subgradient(gradient + self.subgradient_of_H(Y), gradient.norm())
+    def subgradient(self, Y: Blocks) -> Subgradient | None:
+        """``∇F(Y, W(Y)) + ξ``, an element of ∂Φ(Y), with the ξ ∈ ∂H(Y) of the minimiser Y.
+
+        Where H is not convex the proximal map may have missed a minimiser. Then ξ is no element, and there is ``None``.
+        """
+        xi, psi = self.subgradient_of_H(Y), self.kernel.gradient(Y).norm()
+        terms = (self.grad_psi.norm() + psi) / self.step + self.evaluation.gradient.norm()
+        if self.problem.regularizer.weak_convexity != 0:
+            seen = self._size_seen(Y, xi, self.step * Y.norm() / psi if psi > 0 else self.step, terms)
+            if seen is None:
+                return None
+            terms += seen
+        return Subgradient.at(self.problem.oracle.evaluate(Y, at=Y), xi, terms)
+
+    def _size_seen(self, Y: Blocks, xi: Blocks, t: float, terms: float) -> float | None:
+        """The size of the vectors by which ξ ∈ ∂H(Y) was seen: ``Y = prox_{tH}(Y + tξ)`` up to the last digits.
+
+        A minimiser passes that for every t that is short enough. A shorter t shows fewer digits of ξ.
+        """
+        H = self.problem.regularizer
+        t = min(t, *(0.5 * part.step_limit for part in H.distinct()))
+        for _ in range(HALVINGS):
+            left = (H.prox(Y.plus(t, xi), t) - Y).norm() / t
+            size = Y.norm() / t + xi.norm()
+            if left <= LAST_DIGITS * (terms + size):
+                return size
+            t *= 0.5
+        return None

@@ -23,7 +23,7 @@ from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
 EXCESS, PATIENCE = 1e3, 10
-"""An objective above that many times its first value, for that many iterations, is taken for divergence."""
+"""An objective above that many times the scale of its first value, for that many iterations, is divergence."""
 TINY_STEP = 1e-12
 """The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
@@ -132,7 +132,11 @@ class Course:
         """Show the state to the observers, and say whether it is the last one."""
         for observer in observers:
             observer.see(self.state)
-        return _overflow(self.state) or _divergence(self.recorder) or stop.judge(self._progress())
+        return (
+            _overflow(self.state)
+            or _divergence(self.recorder, EXCESS * self.builder.first_scale)
+            or stop.judge(self._progress())
+        )
 
     def _progress(self) -> Progress:
         state = self.state
@@ -173,6 +177,7 @@ class Course:
             objective = evaluation.value + self.problem.regularizer.value(end.Y)
             end = evolve(end, objective=objective, metrics=evaluation.metrics, exact=True)
         A = self.iteration.subgradient(end)
+        A = A if A is not None and math.isfinite(A.norm) else None
         relative = None if A is None else self.iteration.relative(A)
         notes = self.notes
         if not end.Y.flat.any():
@@ -229,10 +234,13 @@ def _overflow(state: State) -> Verdict | None:
     return Verdict(Status.NOT_FINITE, f"The objective became {state.objective} at iteration {state.iteration}.")
 
 
-def _divergence(recorder: Recorder) -> Verdict | None:
-    """Ten iterations in a row above a thousand times the objective at the start."""
+def _divergence(recorder: Recorder, bound: float) -> Verdict | None:
+    """Ten iterations in a row above a thousand times the scale of the first objective.
+
+    That scale is the sum of its absolute terms; where the start meets the data, the least value that rounding leaves
+    its digits.
+    """
     objectives = recorder.columns["objective"]
-    bound = EXCESS * abs(objectives[0])
     if len(objectives) <= PATIENCE or not bound or min(objectives[-PATIENCE:]) <= bound:
         return None
     told = f"For {PATIENCE} iterations the objective has been above {EXCESS:g} times its first value"

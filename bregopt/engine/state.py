@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.parts.oracle import ROUNDING, Evaluation
@@ -32,15 +32,24 @@ class Counts:
     proxes: int = 0
 
 
+def _exactly(step: Any) -> float:
+    return 0.0
+
+
 @final
 @frozen
 class Assumption:
-    """What a method's theorem assumes of every step: the statement, and the test of a step."""
+    """What a method's theorem assumes of every step: the statement, the test of a step, and what the test forgives.
+
+    The name "step" is for what is assumed of λ. It counts as not checked where a state reports no λ.
+    """
 
     name: str
     statement: str
     holds: Callable[[Any], bool]
     """of a step, as the method describes it"""
+    tolerance: Callable[[Any], float] = _exactly
+    """how far the Lyapunov function may rise at a step that passed the test: what rounding was forgiven"""
 
 
 def assumptions_met(assumptions: Iterable[Assumption], step: Any) -> Mapping[str, bool]:
@@ -63,7 +72,9 @@ class State(Generic[Inner]):
     scale: float
     """the sum of the absolute terms of ``lyapunov``"""
     rounding: float = ROUNDING
-    """rises below that part of ``scale`` are rounding"""
+    """the part of ``scale`` to which ``lyapunov`` is known"""
+    tolerance: float = 0.0
+    """what the tests of the assumptions forgave that step: so much more of a rise is rounding"""
     step: float | None = None
     """λ of the step that made Y^k; ``None`` at the start"""
     beta: float | None = None
@@ -98,3 +109,10 @@ class State(Generic[Inner]):
             inner=inner,
             **known,
         )
+
+    def forgiven(self, last: "State", assumptions: Iterable[Assumption], *steps: Any) -> "State":
+        """With the tolerance of the tests that the steps since the last state passed, where a rise asks for it."""
+        if self.lyapunov <= last.lyapunov:
+            return self
+        passed = ((it, step) for step in steps for it in assumptions if it.holds(step))
+        return evolve(self, tolerance=sum(it.tolerance(step) for it, step in passed))

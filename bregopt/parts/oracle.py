@@ -15,6 +15,8 @@ from bregopt.parts.smooth import SmoothPart
 
 ROUNDING = 1e-12
 """Relative size below which a difference of two float64 values of Φ says nothing."""
+LAST_DIGITS = 8.0 * 2.0**-52
+"""A vector made by a few operations in float64 is known to that part of the largest vectors that went into it."""
 Metric = Callable[[Blocks, Any], float]
 Update = Callable[[slice, Array], Array]
 """``(rows, gradient on these rows) -> the new rows`` of the first block."""
@@ -41,6 +43,13 @@ class Evaluation:
     """the part of ``scale`` below which a difference of two values says nothing"""
     scale: float = field(default=Factory(lambda self: abs(self.value), takes_self=True))
     """the sum of the absolute terms of the value, and what rounding brings into them"""
+    residual_rounding: float = 0.0
+    """what the rounding of residuals, which may be small against the data, leaves of the gradient's norm"""
+
+    @property
+    def gradient_rounding(self) -> float:
+        """How far the gradient may be from the true one."""
+        return self.residual_rounding + LAST_DIGITS * self.gradient.norm()
 
     @property
     def at(self) -> Blocks:

@@ -24,6 +24,11 @@ class Trial:
         """The upper test, up to rounding."""
         return self.D_psi / self.step + self.noise >= self.D_F
 
+    @property
+    def forgiven(self) -> float:
+        """What the test misses, which is rounding where it holds."""
+        return max(self.D_F - self.D_psi / self.step, 0.0)
+
 
 class StepRule(ABC):
     """A rule for λ_k."""

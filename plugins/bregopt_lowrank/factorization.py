@@ -119,8 +119,17 @@ class LowRankBlock(ClosedFormBlock):
 
     def scale(self, value: float, U: Array, V: Array) -> float:
         """Of ``value = ½‖W − UV‖²``: an entry of UV is known to a few units in the last place of |u_i||v_j|."""
-        unit = 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
+        unit = self._unit(U, V)
         return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding
+
+    def gradient_rounding(self, value: float, U: Array, V: Array) -> float:
+        """Of (SVᵀ, UᵀS), ``value = ½‖S‖²``: S is known to the rounding of UV, and a product to its last places."""
+        products = 4.0 * float(np.finfo(self.M.dtype).eps) * math.sqrt(2.0 * value)
+        return (self._unit(U, V) + products) * math.hypot(float(np.linalg.norm(U)), float(np.linalg.norm(V)))
+
+    def _unit(self, U: Array, V: Array) -> float:
+        """The rounding of UV."""
+        return 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
 
     def check(self, Y: Blocks) -> None:
         """Refuse the factors of a start that do not fit M, or cannot be computed with."""

@@ -93,6 +93,9 @@ class FusedOracle(Oracle):
             products=products,
             rounding=self.block.rounding,
             scale=self.block.scale(0.5 * result.residual, U, V),
+            residual_rounding=(
+                0.0 if at is None else self.block.gradient_rounding(0.5 * result.residual, at["U"], at["V"])
+            ),
         )
 
 

@@ -5,6 +5,7 @@ import pytest
 from attrs import frozen
 from bregopt_kernels.radial import Radial
 from bregopt_kernels.radial_prox import cubic
+from recomputed import penalties
 from scipy.optimize import minimize
 from small_parts import Huber
 
@@ -150,3 +151,22 @@ def test_the_paper_formula_for_unequal_ridges_is_worse_than_the_coupled_one():
     printed = bo.Blocks(U=-t1 * P.U, V=-t2 * P.V)
     phi = objective(H, psi, P, lam)
     assert phi(printed) > phi(Y) + 1e-2
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("l0", "ridge"), ("l0", "l21"), ("lp", "mcp"), ("capped-l1", "scad"), ("mcp", "ball"), ("lp-2/3", "none")],
+    ids=str,
+)
+@pytest.mark.parametrize("kernel", ["paper", "blocks", "quartic"])
+def test_a_map_that_jumps_leads_to_a_stationary_point_to_its_last_digits(kernel, pair):
+    psi, parts = KERNELS[kernel], dict(zip("UV", (penalties(1.0)[name] for name in pair), strict=True))
+    prox = bo.bregman_prox(psi, bo.Separable(**{name: bo.make("regularizer", it[0]) for name, it in parts.items()}))
+    rng = np.random.default_rng(5)
+    for step in (0.3, 1.0, 8.0):
+        for _ in range(12):
+            P = bo.Blocks(U=3 * rng.standard_normal((4, 3)), V=3 * rng.standard_normal((3, 5)))
+            Y = prox(P, step)
+            slope = (psi.gradient(Y) + P) * (1 / step)
+            left = np.hypot(*(distance(Y[name], slope[name]) for name, (_, _, distance) in parts.items()))
+            assert left <= 2e-14 * (psi.gradient(Y).norm() + P.norm()) / step

@@ -146,3 +146,23 @@ def test_a_method_with_an_inexact_objective_ends_with_an_exact_evaluation():
     assert result.objective == free.oracle.evaluate(result.Y).value
     assert result.counts.products == 1
     assert "no descent theorem" in result.certificate.summary()
+
+
+@pytest.mark.parametrize("method", ["aapb-paper", "cocain", "aapb-certified"])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_rounding_above_a_start_that_meets_the_data_is_no_divergence(method, seed):
+    rng = np.random.default_rng(seed)
+    U, V = rng.integers(-3, 4, (8, 2)), rng.integers(-3, 4, (2, 6))
+    result = bo.solve(
+        bo.compose("relu-nmd", np.maximum(0, U @ V) * (1 / 9), rank=2),
+        method=method,
+        start=bo.Blocks(U=U * (1 / 3), V=V * (1 / 3)),
+        max_iterations=40,
+    )
+    assert result.status is bo.Status.MAX_ITERATIONS
+    assert result.metrics["relative_error"] < 1e-13
+
+
+def test_what_truly_grows_is_still_called_divergence():
+    result = bo.solve(problem(), method="ippalm(0.9, scale=0.05)", max_iterations=200)
+    assert result.status in (bo.Status.DIVERGED, bo.Status.NOT_FINITE)

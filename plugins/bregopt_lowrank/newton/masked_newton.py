@@ -101,9 +101,10 @@ class MaskedNewton(Method[Carried]):
         penalties = {name: problem.regularizer[name].scalar() for name in Y.names}
         if None in penalties.values():
             return None
-        gradient = problem.oracle.evaluate(Y, at=Y).gradient
+        evaluation = problem.oracle.evaluate(Y, at=Y)
+        gradient = evaluation.gradient
         A = {name: h.steepest(Y[name], gradient[name]) for name, h in penalties.items() if h is not None}
-        return Subgradient(Blocks(**A), gradient.norm())
+        return Subgradient(Blocks(**A), gradient.norm(), evaluation.gradient_rounding)
 
 
 def _ahead(problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, beta: float) -> Blocks:

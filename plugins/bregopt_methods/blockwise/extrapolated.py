@@ -1,12 +1,14 @@
 """The iteration of ecd and els: W at Nesterov's point, then an update of both blocks by a solver of their models."""
 
+import math
 from abc import abstractmethod
 from typing import final
 
+import numpy as np
 from attrs import evolve, frozen
 
 from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, balanced, nesterov
-from bregopt_methods.blockwise.block_update import Solver, block_update, check_blocks
+from bregopt_methods.blockwise.block_update import Solver, block_update, check_blocks, gram
 
 BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
 
@@ -108,5 +110,5 @@ def subgradient(problem: ResolvedProblem, Y: Blocks, xi: Blocks | None) -> Subgr
     """``A = ∇F(Y, W(Y)) + ξ``, by an evaluation."""
     if xi is None:
         return None
-    slope = problem.oracle.evaluate(Y, at=Y).gradient
-    return Subgradient(slope + xi, slope.norm())
+    scaled = (float(np.trace(gram(problem, Y, name))) * float(np.linalg.norm(Y[name])) for name in Y.names)
+    return Subgradient.at(problem.oracle.evaluate(Y, at=Y), xi, xi.norm() + 2.0 * math.hypot(*scaled))

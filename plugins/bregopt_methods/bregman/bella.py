@@ -69,7 +69,7 @@ class BELLA(Method["Carried | None"]):
     def advance(self, problem: ResolvedProblem, state: State["Carried | None"]) -> State["Carried | None"]:
         carried = self._begin(problem, state.Y) if state.inner is None else self._advanced(problem, state.inner)
         step, envelope = carried.step, carried.step.envelope
-        return State(
+        after = State(
             iteration=state.iteration + 1,
             Y=envelope.Y,
             objective=step.objective,
@@ -84,6 +84,8 @@ class BELLA(Method["Carried | None"]):
             exact=step.seen is not None,
             inner=carried,
         )
+        made = (step,) if state.inner is None else (state.inner.step, step)  # E(Ȳ^{k−1}) bounds Φ(Y^k) by its test
+        return after.forgiven(state, self.assumptions, *made)
 
     def _begin(self, problem: ResolvedProblem, Y: Blocks) -> "Carried":
         evaluation = problem.oracle.evaluate(Y, at=Y)
@@ -129,11 +131,17 @@ class BELLA(Method["Carried | None"]):
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         return (
-            Assumption("step", f"λ ≤ {MARGIN}/L, or the upper test with this margin seen to hold", attrgetter("holds")),
+            Assumption(
+                "step",
+                f"λ ≤ {MARGIN}/L, or the upper test with this margin seen to hold",
+                attrgetter("holds"),
+                attrgetter("forgiven"),
+            ),
             Assumption(
                 "proximal map",
                 "the Bregman proximal map of this kernel and H is known to be a global minimiser",
                 attrgetter("envelope.exact"),
+                attrgetter("envelope.rounding"),
             ),
         )
 
@@ -185,6 +193,11 @@ class Envelope:
         unique = modulus is None or modulus * self.model.step <= self.model.kernel.strong_convexity
         return problem.exact_prox and unique
 
+    @property
+    def rounding(self) -> float:
+        """What the last digits of Y are worth."""
+        return self.model.rounding(self.Y, self.model.Y_bar)
+
 
 @final
 @frozen(eq=False)
@@ -198,6 +211,8 @@ class Step:
     """the upper test, up to rounding"""
     curvature: float | None = None
     """max(D_f(Y, Ȳ), 0)/D_ψ(Y, Ȳ), where it was seen and is more than rounding"""
+    excess: float | None = None
+    """what Φ(Y) ≤ E_λ(Ȳ) misses, where it was tested"""
 
     @property
     def objective(self) -> float:
@@ -209,6 +224,13 @@ class Step:
         """What is known of E_λ(Ȳ) − Φ(Y)."""
         sure = (1.0 - MARGIN) * self.envelope.divergence / self.envelope.model.step
         return sure if self.seen is None else max(self.envelope.value - self.objective, 0.0)
+
+    @property
+    def forgiven(self) -> float:
+        """What rounding may add to Φ(Y) ≤ E_λ(Ȳ): the excess that was seen, or what that of the gradient may."""
+        if self.excess is not None:
+            return self.excess
+        return self.envelope.model.evaluation.gradient_rounding * (self.envelope.Y - self.envelope.model.Y_bar).norm()
 
     def wanted(self, target: float) -> float:
         """``target/curvature``: where nothing was seen a longer λ is worth a test; where all is rounding none is."""
@@ -262,7 +284,7 @@ def _test(envelope: Envelope, seen: Evaluation) -> Step:
     trial, share = envelope.model.upper_test(envelope.Y, seen), envelope.divergence / envelope.model.step
     silent = share <= trial.noise  # then the values say nothing of the curvature
     curvature = None if silent else max(trial.D_F, 0.0) / envelope.divergence
-    return Step(envelope, seen, MARGIN * share + trial.noise >= trial.D_F, curvature)
+    return Step(envelope, seen, MARGIN * share + trial.noise >= trial.D_F, curvature, trial.forgiven)
 
 
 def _share(excess: float) -> float:

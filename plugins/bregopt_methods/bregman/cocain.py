@@ -65,6 +65,8 @@ class Point:
     model: BregmanModel
     beta: float
     lower: float
+    forgiven: float = 0.0
+    """what the lower test misses, which is rounding"""
 
 
 @final
@@ -88,10 +90,16 @@ class TestedStep:
 
     problem: ResolvedProblem
     point: Point
+    beta_excess: float
+    """what the β test misses"""
     beta_test: bool
+    """the β test, up to rounding"""
     trial: Trial
     """the upper test"""
     extrapolates: bool
+    taken: TakenStep
+    reached: Blocks
+    """Y^{k+1}"""
 
     @property
     def convexity(self) -> bool:
@@ -101,6 +109,14 @@ class TestedStep:
     def proximal_map(self) -> bool:
         modulus, sigma = self.problem.regularizer.weak_convexity, self.point.model.kernel.strong_convexity
         return self.problem.exact_prox and (modulus is None or modulus * self.trial.step <= sigma)
+
+    @property
+    def extrapolation_forgives(self) -> float:
+        return self.point.forgiven + self.beta_excess
+
+    @property
+    def proximal_map_forgives(self) -> float:
+        return self.taken.model.rounding(self.reached, self.taken.Y_prev)
 
 
 @final
@@ -143,8 +159,9 @@ class CoCaIn(Method[Carried]):
 
         D, H = model.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         taken = TakenStep(state.iteration + 1, state.Y, model, D, None, state.objective)
-        tested = TestedStep(problem, point, self._beta_test(point, past, trial.step), trial, self.beta.moves)
-        return State.at(
+        excess, passed = self._beta_excess(point, past, trial.step), self._beta_test(point, past, trial.step)
+        tested = TestedStep(problem, point, excess, passed, trial, self.beta.moves, taken, Y)
+        after = State.at(
             seen,
             H,
             iteration=state.iteration + 1,
@@ -156,6 +173,7 @@ class CoCaIn(Method[Carried]):
             assumptions=assumptions_met(self.assumptions, tested),
             inner=Carried(taken, seen, point.lower, carried),
         )
+        return after.forgiven(state, self.assumptions, tested)
 
     def _point(self, problem: ResolvedProblem, past: Carried, step: float, lower: float) -> Point:
         """The first Ȳ, as Llow grows and β falls, that passes the lower test."""
@@ -172,7 +190,7 @@ class CoCaIn(Method[Carried]):
                 return Point(model, beta, lower)
             trial = _lower_test(model, past.seen, lower)
             if trial.holds:
-                return Point(model, beta, lower)
+                return Point(model, beta, lower, trial.forgiven)
             lower = max(self.grow * lower, 0.0 if self.restart else trial.D_F / trial.D_psi)
 
     def _step(self, problem: ResolvedProblem, point: Point) -> tuple[BregmanModel, Blocks, Evaluation, Trial, float]:
@@ -195,14 +213,19 @@ class CoCaIn(Method[Carried]):
 
     def _beta_test(self, point: Point, past: Carried, step: float) -> bool:
         """The β test at a point, for this τ, up to the rounding of Ȳ."""
+        excess, Y, Y_bar = self._beta_excess(point, past, step), past.seen.Y, point.model.Y_bar
+        return excess == 0 or excess <= self._budget(past) * (1e-9 + 1e-15 * Y.norm() / (Y_bar - Y).norm())
+
+    def _beta_excess(self, point: Point, past: Carried, step: float) -> float:
+        """How far the left side of the β test is above its right side."""
         if point.beta == 0:
-            return True
-        Y, Y_bar, last = past.seen.Y, point.model.Y_bar, past.last
-        cost = (1.0 / step + point.lower) * point.model.kernel.divergence(Y, Y_bar)
-        budget = (self.beta.delta - self.beta.epsilon) / last.model.step * last.divergence
-        if cost <= budget:
-            return True
-        return cost <= budget * (1.0 + 1e-9 + 1e-15 * Y.norm() / (Y_bar - Y).norm())
+            return 0.0
+        cost = (1.0 / step + point.lower) * point.model.kernel.divergence(past.seen.Y, point.model.Y_bar)
+        return max(cost - self._budget(past), 0.0)
+
+    def _budget(self, past: Carried) -> float:
+        """The right side of the β test."""
+        return (self.beta.delta - self.beta.epsilon) / past.last.model.step * past.last.divergence
 
     def _longest(self, problem: ResolvedProblem, kernel: Kernel) -> float:
         """``(1 − δ)σ/ρ``, the longest step for a ρ-weakly convex H."""
@@ -219,9 +242,12 @@ class CoCaIn(Method[Carried]):
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         return (
-            Assumption("step", "the upper test seen to hold", attrgetter("trial.holds")),
+            Assumption("step", "the upper test seen to hold", attrgetter("trial.holds"), attrgetter("trial.forgiven")),
             Assumption(
-                "extrapolation", "the lower test seen to hold, and the β test with its Llow", attrgetter("beta_test")
+                "extrapolation",
+                "the lower test seen to hold, and the β test with its Llow",
+                attrgetter("beta_test"),
+                attrgetter("extrapolation_forgives"),
             ),
             Assumption(
                 "convexity",
@@ -232,6 +258,7 @@ class CoCaIn(Method[Carried]):
                 "proximal map",
                 "the Bregman proximal map of this kernel and H is known to be a global minimiser",
                 attrgetter("proximal_map"),
+                attrgetter("proximal_map_forgives"),
             ),
         )
 

@@ -35,5 +35,5 @@ def _same(G: Array | None, X: Array) -> bool:
 
 def unregularized_subgradient(problem: ResolvedProblem, Y: Blocks) -> Subgradient:
     """``A = ∇F(Y, W(Y))``, by an evaluation."""
-    A = problem.oracle.evaluate(Y, at=Y).gradient
-    return Subgradient(A, A.norm())
+    evaluation = problem.oracle.evaluate(Y, at=Y)
+    return Subgradient(evaluation.gradient, evaluation.gradient.norm(), evaluation.gradient_rounding)

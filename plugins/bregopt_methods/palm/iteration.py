@@ -109,8 +109,11 @@ class PalmMethod(Method[Updates]):
         made = state.inner[0]
         if made is None:
             return None
-        slope = problem.oracle.evaluate(state.Y, at=state.Y).gradient
-        return Subgradient(slope + made.xi, slope.norm())
+        pairs = zip(made.steps, state.Y.names, strict=True)
+        scaled = (step.c * float(np.linalg.norm(state.Y[name])) for step, name in pairs)
+        return Subgradient.at(
+            problem.oracle.evaluate(state.Y, at=state.Y), made.xi, made.xi.norm() + 2.0 * math.hypot(*scaled)
+        )
 
     @property
     def lyapunov(self) -> str:
