@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 from bregopt import validate
 from bregopt.blocks import Blocks
 from bregopt.errors import IncompatibleError
+from bregopt.part_errors import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.oracle import Metric, Oracle
@@ -50,7 +51,8 @@ class ProblemParts:
         if isinstance(chosen, Blocks):
             return chosen
         if isinstance(chosen, Start):
-            return chosen.point(self, rng)
+            Y = instance(chosen, "point", chosen.point(self, rng), Blocks, "Blocks")
+            return blocks(chosen, "point", Y, Y.layout, finite=True)
         if chosen is None:
             raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
         raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")

@@ -7,8 +7,10 @@ import numpy as np
 from attrs import define, evolve, field
 
 from bregopt.blocks import Blocks
+from bregopt.engine.first_results import check_evaluation, check_prox, check_sweep, checked_state
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import Counts, State
+from bregopt.part_errors import part_errors
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Evaluation, Oracle, Sweep, Update
 from bregopt.parts.prox import BregmanProx
@@ -42,11 +44,15 @@ class Meter(Oracle):
 
     def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
+        if not self.counts.evaluations:
+            check_evaluation(self.oracle, evaluation, Y, at)
         self._count(evaluation, gradients=0 if at is None else 1)
         return evaluation
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        if not self.counts.evaluations:
+            check_sweep(self.oracle, sweep, Y)
         self._count(sweep.evaluation, gradients=1)
         return sweep
 
@@ -64,7 +70,10 @@ class Meter(Oracle):
     def _counted(self, prox: BregmanProx) -> BregmanProx:
         def counted(P: Blocks, step: float, kernel: Kernel) -> Blocks:
             self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
-            return prox(P, step, kernel)
+            Y = prox(P, step, kernel)
+            if self.counts.proxes == 1:
+                check_prox(prox, Y, P)
+            return Y
 
         return counted
 
@@ -99,12 +108,12 @@ class Iteration(Iterator[State]):
 
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
-        with quiet, self._meter.oracle.working():
+        with part_errors, quiet, self._meter.oracle.working():
             if self._state is None:
-                state = self._method.start(self._problem, self._Y)
+                name, state = "start", self._method.start(self._problem, self._Y)
             else:
-                state = self._method.advance(self._problem, self._state)
-        self._state = evolve(state, counts=self.counts)
+                name, state = "advance", self._method.advance(self._problem, self._state)
+        self._state = evolve(checked_state(self._method, name, state, self._Y), counts=self.counts)
         return self._state
 
     @property

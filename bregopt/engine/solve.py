@@ -8,6 +8,7 @@ from attrs import evolve
 
 from bregopt.blocks import Blocks
 from bregopt.engine.certificate import CertificateBuilder
+from bregopt.engine.first_results import check_kernel, check_parts
 from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
@@ -15,6 +16,7 @@ from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.errors import DataError, OverflowedError
+from bregopt.part_errors import part_errors
 from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
@@ -33,7 +35,7 @@ def run(
     notes: tuple[str, ...] = (),
 ) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
-    with problem.oracle.working():
+    with part_errors, problem.oracle.working():
         return _run(problem, method, Y, stop, observers, notes)
 
 
@@ -63,7 +65,7 @@ def _run(
         if state.objective < best.objective:
             best = state
         verdict = _overflow(state) or _divergence(recorder)
-        verdict = verdict or stop.judge(_progress(iteration, state, seconds, recorder))
+        verdict = verdict or stop.verdict(_progress(iteration, state, seconds, recorder))
         if verdict is None:
             try:
                 state = next(iteration)
@@ -102,6 +104,7 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
     problem.block.check(Y)
+    check_parts(problem, Y)
     notes: tuple[str, ...] = ()
     if not math.isfinite(problem.regularizer.value(Y)):
         Y, notes = (
@@ -115,7 +118,7 @@ def check_domain(problem: ResolvedProblem, method: Method, Y: Blocks) -> None:
     """Refuse a start outside of the domain of a kernel that the method uses."""
     for part in (method, *method.members):
         kernel = (part.kernel or problem.kernel).sample()
-        if not kernel.contains(Y):
+        if not check_kernel(kernel, Y):
             raise DataError(f"The start lies outside of the domain of the kernel {kernel!r}.")
 
 

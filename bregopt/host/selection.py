@@ -11,6 +11,7 @@ from bregopt.engine.method import Method, Selector
 from bregopt.engine.solve import feasible
 from bregopt.errors import parameter
 from bregopt.host.compose import make, resolve, with_kernels
+from bregopt.part_errors import instance, pair, part_errors
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import Problem, ResolvedProblem, Start
 
@@ -27,6 +28,7 @@ class Prepared:
     """which method a selector chose, and why"""
 
 
+@part_errors
 def prepare(
     problem: Problem | ResolvedProblem,
     method: Any,
@@ -39,7 +41,9 @@ def prepare(
     Y = _first_point(resolved, start, seed)
     if isinstance(chosen, Method):
         return Prepared(with_kernels(resolved, _kernels(chosen)), chosen, Y)
-    picked, why = chosen.select(resolved, feasible(resolved, Y)[0])
+    choice = pair(chosen, "select", chosen.select(resolved, feasible(resolved, Y)[0]), "Method, sentence")
+    picked: Method = instance(chosen, "select", choice[0], Method, "a Method and a sentence")
+    why: str = instance(chosen, "select", choice[1], str, "a Method and a sentence")
     return Prepared(with_kernels(resolved, _kernels(picked)), picked, Y, (why,))
 
 

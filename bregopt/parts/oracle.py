@@ -9,6 +9,7 @@ from attrs import Factory, evolve, field, frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError
+from bregopt.part_errors import blocks, numbers, pair, real
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Norms
 from bregopt.parts.smooth import SmoothPart
@@ -120,12 +121,19 @@ class PlainOracle(Oracle):
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         W = self.block.argmin(self.smooth, Y)
-        G = self.block.value(W)
+        G = real(self.block, "value", self.block.value(W))
         if at is None:
-            F, gradient, value_there, products = self.smooth.value(Y, W), None, None, 1.0
+            F, gradient, value_there, products = real(self.smooth, "value", self.smooth.value(Y, W)), None, None, 1.0
         else:
-            F_at, gradient = self.smooth.value_and_gradient(at, W)
-            F = F_at if at is Y else self.smooth.value(Y, W)
+            F_at, gradient = self._with_gradient(at, W)
+            F = F_at if at is Y else real(self.smooth, "value", self.smooth.value(Y, W))
             value_there, products = F_at + G, 3.0 if at is Y else 4.0
-        metrics = {name: metric(Y, W) for name, metric in self.metrics.items()}
-        return Evaluation(Y, W, F + G, at, gradient, value_there, self.block.norms(W), metrics, products)
+        metrics = {name: real(metric, "", metric(Y, W)) for name, metric in self.metrics.items()}
+        norms = numbers(self.block, "norms", self.block.norms(W))
+        return Evaluation(Y, W, F + G, at, gradient, value_there, norms, metrics, products)
+
+    def _with_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
+        found = self.smooth.value_and_gradient(Y, W)
+        F, gradient = pair(self.smooth, "value_and_gradient", found, "number, Blocks")
+        blocks(self.smooth, "value_and_gradient", gradient, Y.layout)
+        return real(self.smooth, "value_and_gradient", F), gradient

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, final
 from attrs import frozen
 
 from bregopt.blocks import Blocks
+from bregopt.errors import OverflowedError
+from bregopt.part_errors import number, pair
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.smooth import Smad
 
@@ -80,3 +82,11 @@ class Extrapolation(ABC):
     @abstractmethod
     def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         """β_k ≥ 0 and the memory for the next choice."""
+
+    @final
+    def choice(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
+        """``choose``, with its answer checked: what methods ask."""
+        beta, memory = pair(self, "choose", self.choose(context, memory), "β, memory")
+        if isinstance(beta, float) and not (math.isfinite(beta) or math.isfinite(context.divergence)):
+            raise OverflowedError("The last step left the range of finite numbers.")
+        return number(self, "choose", beta, 0.0, finite=True), memory

@@ -1,9 +1,14 @@
 """How long a step is: the λ of the Bregman proximal step."""
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, final
 
+import numpy as np
 from attrs import frozen
+
+from bregopt.errors import OverflowedError
+from bregopt.part_errors import instance, number, pair
 
 
 @final
@@ -43,3 +48,17 @@ class StepRule(ABC):
     def judge(self, trial: Trial) -> tuple[bool, float]:
         """Whether the step is accepted, and the step to carry on with: a shorter one where it is not."""
         return True, trial.step
+
+    @final
+    def proposal(self, carried: float | None, limit: float | None) -> float:
+        """``propose``, with its answer checked: what methods ask."""
+        return number(self, "propose", self.propose(carried, limit), above=0.0, finite=True)
+
+    @final
+    def judgement(self, trial: Trial) -> tuple[bool, float]:
+        """``judge``, with its answer checked: what methods ask."""
+        accepted, step = pair(self, "judge", self.judge(trial), "accepted, λ")
+        instance(self, "judge", accepted, (bool, np.bool_), "True or False, and λ")
+        if isinstance(step, float) and not (step > 0 or math.isfinite(trial.D_F + trial.D_psi)):
+            raise OverflowedError("No step is short enough to stay among the finite numbers.")
+        return bool(accepted), number(self, "judge", step, above=0.0, finite=True)
