@@ -57,8 +57,14 @@ def part_error(error: BaseException) -> PartError | None:
     told = f"{type(error).__name__}: {_short(str(error))}" if str(error) else type(error).__name__
     return PartError(
         f"{_name(frames[0][0])} raised {told} ({_place(*frames[-1])}). "
-        "Mend that line, or use another part; 'bregopt check' tries a part by itself."
+        "Correct it there, or leave it out; 'bregopt check' tries a part by itself."
     )
+
+
+def is_ours(part: object) -> bool:
+    """Whether a part or a function comes with bregopt."""
+    module = getattr(part, "__module__", type(part).__module__)
+    return module.partition(".")[0] in _plugin_packages()[0]
 
 
 def author_of(error: BaseException) -> str:
@@ -70,7 +76,8 @@ def author_of(error: BaseException) -> str:
 def mistake(part: object, method: str, told: str) -> PartError:
     """What a part did wrong, with its name and line; ``method`` is empty where the part is a function."""
     kind = part if inspect.isclass(part) else type(part)
-    code = _code(inspect.getattr_static(kind, method, None) if method else part)
+    owner = next((base for base in kind.__mro__ if method in vars(base)), kind)
+    code = _code(vars(owner).get(method) if method else part) if is_ours(kind) or not is_ours(owner) else None
     name = _own_name(getattr(part, "__qualname__", kind.__qualname__))
     place = f"{code.co_filename}:{code.co_firstlineno}" if code else _place_of_class(kind)
     return PartError(f"{f'{name}.{method}' if method else name} {told} ({place}).")

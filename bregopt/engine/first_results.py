@@ -12,7 +12,19 @@ import numpy as np
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.method import Method
 from bregopt.engine.state import State
-from bregopt.part_errors import array, blocks, instance, mistake, number, numbers, pair, part_errors, real, wrong_result
+from bregopt.part_errors import (
+    array,
+    blocks,
+    instance,
+    is_ours,
+    mistake,
+    number,
+    numbers,
+    pair,
+    part_errors,
+    real,
+    wrong_result,
+)
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep
 from bregopt.parts.penalty import ScalarPenalty
@@ -148,8 +160,10 @@ def check_sweep(oracle: Oracle, sweep: Sweep, Y: Blocks) -> None:
 
 
 def check_prox(prox: BregmanProx, Y: Blocks, P: Blocks) -> None:
-    """The first step that a Bregman proximal map made."""
-    blocks(prox, "", Y, P.layout, finite=P.norm() < TAME)
+    """The first step that a Bregman proximal map made; one of ours is finite where what it asks H is."""
+    blocks(prox, "", Y, P.layout)
+    if not math.isfinite(Y.norm()) and P.norm() < TAME and not is_ours(prox):
+        raise wrong_result(prox, "", "finite numbers", Y)
 
 
 def checked_state(method: Method, name: str, state: State, Y: Blocks) -> State:

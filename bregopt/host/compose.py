@@ -95,6 +95,8 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a factory; what it refuses becomes one error that names it."""
     try:
         inspect.signature(entry.factory).bind(*args, **kwargs)
+    except ValueError:  # a class of Python itself, which has no signature
+        pass
     except TypeError as error:
         raise ParameterError(
             f"The {entry.kind} '{entry.name}' was given the wrong parameters: {error}. "

@@ -66,7 +66,7 @@ class RelativeError(StopRule):
             raise IncompatibleError(
                 "The stop rule 'relative-error' needs a problem with a relative error; this has none."
             )
-        if error > self.tolerance:
+        if not error <= self.tolerance:  # nor where it is nan
             return None
         return Verdict(Status.RELATIVE_ERROR, f"The relative error is {error:.2e}, within {self.tolerance:g}.")
 
@@ -82,7 +82,7 @@ class Stationarity(StopRule):
         if not self._due(progress):
             return None
         relative = progress.subgradient()
-        if relative is None or relative > self.tolerance:
+        if relative is None or not relative <= self.tolerance:
             return None
         return Verdict(
             Status.STATIONARY,
@@ -93,7 +93,7 @@ class Stationarity(StopRule):
         """Now and then once the free residual is small; where a method has none, now and then from the start."""
         first, residual = 0, progress.stationarity
         if residual is not None:
-            if residual > self.tolerance:
+            if not residual <= self.tolerance:
                 return False
             first = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= self.tolerance)
         return progress.iteration > 0 and (progress.iteration - first) % AGAIN == 0

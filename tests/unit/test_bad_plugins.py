@@ -313,21 +313,22 @@ def loaded(tmp_path, source):
     return module
 
 
-def solve(bad, slot="", method=None):
+def solve(bad, slot="", method=None, kernel=None, **limits):
     """A run in which every part has its place, but those that replace each other: then it is the one of the slot."""
     owner = slot.partition(".")[0]
     problem = bo.Problem(
         smooth=bad.F(),
         block=bad.B(),
         regularizer=bad.H(),
-        kernel=bad.Policy() if owner == "Policy" else bad.K(),
+        kernel=kernel or (bad.Policy() if owner == "Policy" else bad.K()),
         start=bad.Start(),
         metrics={"size": bad.metric},
-        prox=bad.bregman_prox,
+        prox=None if kernel else bad.bregman_prox,
         oracle=bad.Oracle() if owner == "Oracle" else None,
     )
     own = {"Method": bad.Method, "Selector": bad.Selector}.get(owner, lambda: bo.AAPB(bad.E(), bad.T()))
-    return bo.solve(problem, method=method or own(), stop=bad.Stop(), max_iterations=9, observers=[bad.Watcher()])
+    limits = {"stop": bad.Stop(), "max_iterations": 9} | limits
+    return bo.solve(problem, method=method or own(), observers=[bad.Watcher()], **limits)
 
 
 def assert_named(error, slot, lines):
@@ -394,3 +395,73 @@ def test_a_result_of_another_form_that_says_the_same_is_taken(slot, form, body, 
     if slot not in ("Stop.judge", "E.choose") and form != "int":
         assert result.objective == pytest.approx(expected.objective, rel=1e-5)
     assert np.isfinite(result.objective)
+
+
+LATER = "H.calls = getattr(H, 'calls', 0) + 1; return ({good}) * (BAD if H.calls > 20 else 1.0)"
+METHODS = ["aapb", "bella", "bpg", "cocain", "ippalm", "ipalm", "palm", "ppalm"]
+
+
+@pytest.mark.parametrize("bad_number", ["math.nan", "math.inf"])
+@pytest.mark.parametrize("slot", ["H.prox", "H.value", "F.value_and_gradient"])
+@pytest.mark.parametrize("method", [None, *METHODS])
+def test_what_is_not_finite_later_ends_the_run_with_its_best_iterate(method, slot, bad_number, tmp_path):
+    body = LATER if slot != "F.value_and_gradient" else LATER.replace("({good}) *", "({good})[0], ({good})[1] *")
+    bad = loaded(tmp_path, planted(slot, body.replace("BAD", bad_number))[0].replace("return 0.3, m", "return 0.0, m"))
+    kernel = bo.make("kernel", "psi1") + 20.0 * bo.make("kernel", "psi2")  # its proximal map asks for that of H
+    result = solve(bad, slot, method, kernel, stop=bo.make("stop", "tolerance(1e-14)"), max_iterations=60)
+    assert result.status is bo.Status.NOT_FINITE
+    assert np.isfinite(result.Y.flat).all()
+
+
+def test_iterate_names_the_part_too(tmp_path):
+    source, lines = planted("H.prox", "return X / int(step > 0.7)")  # the first step that is tried is 1
+    bad = loaded(tmp_path, source.replace("X / int", "X * 1.0 if 1 / int").replace("0.7)", "0.7) else X"))
+    problem = bo.Problem(smooth=bad.F(), block=bad.B(), regularizer=bad.H(), kernel=bad.K(), prox=bad.bregman_prox)
+    states = bo.iterate(problem, method=bad.Method(), start=bad.Start())
+    next(states)
+    with pytest.raises(PartError) as caught:
+        next(states)
+    assert_named(caught.value, "H.prox", lines)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_is_nobodys_mistake_passes_untouched(error, tmp_path):
+    bad = loaded(tmp_path, planted("H.prox", f"raise {error.__name__}")[0])
+    with pytest.raises(error):
+        solve(bad)
+
+
+def test_a_mistake_of_bregopt_itself_stays_visible(tmp_path, monkeypatch):
+    def broken(self):
+        raise TypeError("a mistake in bregopt")
+
+    monkeypatch.setattr(bo.BregmanModel, "minimiser", broken)
+    broken.__globals__["__name__"], kept = "bregopt.engine.model", __name__
+    try:
+        with pytest.raises(TypeError, match="a mistake in bregopt"):
+            solve(loaded(tmp_path, PARTS))
+    finally:
+        broken.__globals__["__name__"] = kept
+
+
+def test_an_error_of_bregopt_that_a_part_raises_stays_as_it_is(tmp_path):
+    bad = loaded(tmp_path, planted("B.check", "raise bo.errors.DataError('Y does not fit.')")[0])
+    with pytest.raises(bo.errors.DataError, match=r"^Y does not fit\.$"):
+        solve(bad)
+
+
+def test_the_part_is_named_and_the_line_is_that_of_its_helper(tmp_path):
+    source, _ = planted("H.prox", "return shrink(X)")
+    bad = loaded(tmp_path, source + "\n\ndef shrink(X):\n    return [x for x in X.missing]\n")
+    with pytest.raises(PartError, match=r"^H\.prox raised AttributeError: .*bad\.py:(\d+)") as caught:
+        solve(bad)
+    line = int(re.search(r"bad\.py:(\d+)", str(caught.value))[1])
+    assert "X.missing" in (tmp_path / "bad.py").read_text().splitlines()[line - 1]
+
+
+def test_a_long_message_is_shortened_and_an_array_is_never_shown(tmp_path):
+    bad = loaded(tmp_path, planted("H.prox", "raise ValueError('long ' * 5000)")[0])
+    with pytest.raises(PartError) as caught:
+        solve(bad)
+    assert len(str(caught.value)) < 600
