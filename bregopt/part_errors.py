@@ -26,27 +26,31 @@ LONGEST = 200
 """Characters of a foreign message that are repeated."""
 
 
-class _PartErrors(ContextDecorator):
-    """Turns what the code of a part raises into a PartError; what bregopt itself raises stays as it is.
+def raise_named(error: BaseException | None) -> None:
+    """Raise the PartError for what the code of a part raised; return where bregopt itself raised it, or Ctrl-C did.
 
     A decomposition that fails in bregopt's own code has met nan or inf: it becomes an OverflowedError.
     """
+    if isinstance(error, (BregoptError, MemoryError)) or not isinstance(error, (Exception, SystemExit)):
+        return
+    known = part_error(error)
+    if known is not None:
+        raise known from error
+    if isinstance(error, np.linalg.LinAlgError):
+        raise OverflowedError(f"A matrix left the range of finite numbers, or nearly so: {error}.") from error
+
+
+class _PartErrors(ContextDecorator):
+    """``with part_errors:`` around what calls parts, or ``@part_errors``, raises what ``raise_named`` does."""
 
     def __enter__(self) -> None:
         return
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, (BregoptError, MemoryError)) or not isinstance(error, (Exception, SystemExit)):
-            return  # a part may not end the program, but Ctrl-C may
-        known = part_error(error)
-        if known is not None:
-            raise known from error
-        if isinstance(error, np.linalg.LinAlgError):
-            raise OverflowedError(f"A matrix left the range of finite numbers, or nearly so: {error}.") from error
+        raise_named(error)
 
 
 part_errors = _PartErrors()
-"""``with part_errors:`` around what calls parts, or ``@part_errors``."""
 
 
 def part_error(error: BaseException) -> PartError | None:

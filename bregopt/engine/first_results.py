@@ -95,9 +95,11 @@ def check_regularizer(H: Regularizer, X: Array, *, finite: bool = True) -> None:
 
 
 def _check_gram(F: SmoothPart, Y: Blocks, name: str, *, finite: bool) -> None:
+    if len(Y.names) != 2 or Y[name].ndim != 2:
+        return
     G = F.gram(Y, name)
     if G is not None:
-        size = Y[name].shape[-1 if name == Y.names[0] else 0]
+        size = Y[name].shape[1 if name == Y.names[0] else 0]
         array(F, "gram", G, (size, size), finite=finite)
 
 
@@ -166,13 +168,12 @@ def check_prox(prox: BregmanProx, Y: Blocks, P: Blocks) -> None:
         raise wrong_result(prox, "", "finite numbers", Y)
 
 
-def checked_state(method: Method, name: str, state: State, Y: Blocks) -> State:
-    """A state, if it is one of these blocks."""
+def check_state(method: Method, name: str, state: State, Y: Blocks) -> None:
+    """The states that a method starts and goes on with."""
     instance(method, name, state, State, "a State")
     blocks(method, name, state.Y, Y.layout)
     if not isinstance(state.objective, Real):
         raise wrong_result(method, name, "a State whose objective is a number", state.objective)
-    return state
 
 
 def _quiet() -> AbstractContextManager[None]:

@@ -7,10 +7,10 @@ import numpy as np
 from attrs import define, evolve, field
 
 from bregopt.blocks import Blocks
-from bregopt.engine.first_results import check_evaluation, check_prox, check_sweep, checked_state
+from bregopt.engine.first_results import check_evaluation, check_prox, check_state, check_sweep
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import Counts, State
-from bregopt.part_errors import part_errors
+from bregopt.part_errors import raise_named
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Evaluation, Oracle, Sweep, Update
 from bregopt.parts.prox import BregmanProx
@@ -108,12 +108,18 @@ class Iteration(Iterator[State]):
 
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
-        with part_errors, quiet, self._meter.oracle.working():
-            if self._state is None:
-                name, state = "start", self._method.start(self._problem, self._Y)
-            else:
-                name, state = "advance", self._method.advance(self._problem, self._state)
-        self._state = evolve(checked_state(self._method, name, state, self._Y), counts=self.counts)
+        try:
+            with quiet, self._meter.oracle.working():
+                if self._state is None:
+                    state = self._method.start(self._problem, self._Y)
+                else:
+                    state = self._method.advance(self._problem, self._state)
+        except (Exception, SystemExit) as error:
+            raise_named(error)
+            raise
+        if self._state is None or self._state.iteration == 0:
+            check_state(self._method, "start" if self._state is None else "advance", state, self._Y)
+        self._state = evolve(state, counts=self.counts)
         return self._state
 
     @property

@@ -2,13 +2,14 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, final
+from numbers import Real
+from typing import Any, ClassVar, final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt.errors import OverflowedError
-from bregopt.part_errors import instance, number, pair
+from bregopt.part_errors import wrong_result
 
 
 @final
@@ -52,13 +53,19 @@ class StepRule(ABC):
     @final
     def proposal(self, carried: float | None, limit: float | None) -> float:
         """``propose``, with its answer checked: what methods ask."""
-        return number(self, "propose", self.propose(carried, limit), above=0.0, finite=True)
+        step = self.propose(carried, limit)
+        if not (isinstance(step, Real) and 0 < step < math.inf):
+            raise wrong_result(self, "propose", "a finite number > 0", step)
+        return float(step)
 
     @final
     def judgement(self, trial: Trial) -> tuple[bool, float]:
         """``judge``, with its answer checked: what methods ask."""
-        accepted, step = pair(self, "judge", self.judge(trial), "accepted, λ")
-        instance(self, "judge", accepted, (bool, np.bool_), "True or False, and λ")
-        if isinstance(step, float) and not (step > 0 or math.isfinite(trial.D_F + trial.D_psi)):
-            raise OverflowedError("No step is short enough to stay among the finite numbers.")
-        return bool(accepted), number(self, "judge", step, above=0.0, finite=True)
+        found: Any = self.judge(trial)
+        match found:
+            case (bool() | np.bool_(), Real()) if 0 < found[1] < math.inf:
+                return bool(found[0]), float(found[1])
+            case (_, Real()) if not math.isfinite(trial.D_F + trial.D_psi):
+                raise OverflowedError("No step is short enough to stay among the finite numbers.")
+            case _:
+                raise wrong_result(self, "judge", "a pair (accepted, λ), True or False and a finite number > 0", found)
