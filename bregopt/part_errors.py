@@ -3,10 +3,11 @@
 import importlib.metadata
 import inspect
 import math
+import re
 import sys
 import sysconfig
-from collections.abc import Mapping
-from contextlib import ContextDecorator
+from collections.abc import Iterator, Mapping
+from contextlib import ContextDecorator, suppress
 from numbers import Real
 from traceback import walk_tb
 from types import CodeType, FrameType, TracebackType
@@ -57,7 +58,7 @@ def part_error(error: BaseException) -> PartError | None:
     """The sentence about an exception that comes out of an author's code; ``None`` where it does not."""
     frames = _authors_frames(error.__traceback__)
     if not frames:
-        return None
+        return _never_entered(error)
     told = f"{type(error).__name__}: {_short(str(error))}" if str(error) else type(error).__name__
     return PartError(
         f"{_name(frames[0][0])} raised {told} ({_place(*frames[-1])}). "
@@ -65,10 +66,43 @@ def part_error(error: BaseException) -> PartError | None:
     )
 
 
+def _never_entered(error: BaseException) -> PartError | None:
+    """The sentence about an author's method that did not take its arguments, or that is no method at all."""
+    refused = re.match(r"(.+)\(\) (takes|missing|got) ", str(error)) if isinstance(error, TypeError) else None
+    not_callable = isinstance(error, TypeError) and str(error).endswith("object is not callable")
+    if refused is None and not not_callable:
+        return None
+    own = _plugin_packages()[0]
+    for part in _at_hand([frame for frame, _ in walk_tb(error.__traceback__)][-1]):
+        ours = [base for base in type(part).__mro__ if _module(base) in own]
+        theirs = [base for base in type(part).__mro__ if base not in ours]
+        for name, it in [("", part), *(pair for base in theirs for pair in vars(base).items())]:
+            if refused and getattr(it, "__qualname__", "") == refused[1] and _module(it) not in own:
+                return mistake(part, name, f"does not take what it is called with: {_short(str(error))}")
+            is_method = any(inspect.isfunction(vars(base).get(name)) for base in ours)
+            if not_callable and is_method and not callable(it):
+                return mistake(part, name, f"must be a method. It is {shown(it)}")
+    return None
+
+
+def _at_hand(frame: FrameType) -> Iterator[Any]:
+    """What the frame has under a name, and what that holds."""
+    for it in list(frame.f_locals.values()):
+        yield it
+        yield from getattr(it, "__dict__", {}).values()
+        for name in (name for base in type(it).__mro__ for name in vars(base).get("__annotations__", ())):
+            with suppress(Exception):
+                yield getattr(it, name)
+
+
 def is_ours(part: object) -> bool:
     """Whether a part or a function comes with bregopt."""
-    module = getattr(part, "__module__", type(part).__module__)
-    return module.partition(".")[0] in _plugin_packages()[0]
+    return _module(part) in _plugin_packages()[0]
+
+
+def _module(part: object) -> str:
+    """The package that a class, a function or an object comes from."""
+    return str(getattr(part, "__module__", "")).partition(".")[0]
 
 
 def author_of(error: BaseException) -> str:
@@ -83,7 +117,7 @@ def mistake(part: object, method: str, told: str) -> PartError:
     owner = next((base for base in kind.__mro__ if method in vars(base)), kind)
     code = _code(vars(owner).get(method) if method else part) if is_ours(kind) or not is_ours(owner) else None
     name = _own_name(getattr(part, "__qualname__", kind.__qualname__))
-    place = f"{code.co_filename}:{code.co_firstlineno}" if code else _place_of_class(kind)
+    place = _line(code) if code else _place_of_class(kind)
     return PartError(f"{f'{name}.{method}' if method else name} {told} ({place}).")
 
 
@@ -247,6 +281,10 @@ def _place(frame: FrameType, line: int) -> str:
     return f"{frame.f_code.co_filename}:{line}" + (f", of {provider}" if provider else "")
 
 
+def _line(code: CodeType) -> str:
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
 def _code(function: Any) -> CodeType | None:
     """Of a function, a method, a property or a callable object."""
     if isinstance(function, property):
@@ -262,5 +300,6 @@ def _code(function: Any) -> CodeType | None:
 def _place_of_class(kind: type) -> str:
     try:
         return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
-    except (OSError, TypeError):  # a class made at run time
-        return f"in the module {kind.__module__}"
+    except (OSError, TypeError):  # its module is not at hand, but its methods are
+        codes = [code for code in map(_code, vars(kind).values()) if code is not None]
+        return _line(codes[0]) if codes else f"in the module {kind.__module__}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.method import Method
-from bregopt.engine.state import State
+from bregopt.engine.state import Assumption, State
 from bregopt.part_errors import (
     array,
     blocks,
@@ -33,6 +33,7 @@ from bregopt.parts.regularizer import Regularizer
 from bregopt.parts.smooth import SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.problem import ProblemParts
+from bregopt.rules.stopping import StopRule
 
 TAME = 1e60
 """Powers of a point beyond that norm may overflow, and no part is to blame for it: the run then ends as not finite."""
@@ -43,14 +44,29 @@ LONGEST_STEP = 1.0
 
 
 def check_claims(part: object) -> None:
-    """What a regularizer or a kernel says of itself, which is read while a problem is composed."""
+    """What a part says of itself, which is read while a problem is composed."""
     with part_errors:
-        if isinstance(part, Regularizer):
+        if isinstance(part, Method):
+            _check_claims_of_method(part)
+        elif isinstance(part, StopRule):
+            instance(part, "certain", part.certain, (bool, np.bool_), "True or False")
+        elif isinstance(part, Regularizer):
             _check_claims_of_regularizer(part)
         elif isinstance(part, KernelPolicy):
             for reduced in (False, True):
                 picked = instance(part, "pick", part.pick(reduced), KernelPolicy, "a Kernel or a KernelPolicy")
                 instance(picked, "sample", picked.sample(), Kernel, "a Kernel")
+
+
+def _check_claims_of_method(method: Method) -> None:
+    for name in ("lyapunov", "safeguard"):
+        instance(method, name, getattr(method, name), str, "a text")
+    if method.kernel is not None:
+        instance(method, "kernel", method.kernel, KernelPolicy, "a Kernel, a KernelPolicy or None")
+    instance(method, "uses_kernel", method.uses_kernel, (bool, np.bool_), "True or False")
+    for name, kind in (("members", Method), ("assumptions", Assumption)):
+        for one in instance(method, name, getattr(method, name), tuple, f"a tuple of {kind.__name__}s"):
+            instance(method, name, one, kind, f"a tuple of {kind.__name__}s")
 
 
 def _check_claims_of_regularizer(H: Regularizer) -> None:

@@ -17,12 +17,14 @@ from bregopt.host import defaults
 from bregopt.host.compose import make
 from bregopt.host.selection import prepare
 from bregopt.host.spec import Spec
+from bregopt.part_errors import part_errors
 from bregopt.problem import Problem, ResolvedProblem, Start
 from bregopt.rules.stopping import StopRule
 
 DEFAULT_ITERATIONS = 1000
 
 
+@part_errors
 def solve(
     problem: Problem | ResolvedProblem,
     *,
@@ -65,6 +67,7 @@ def solve(
     return run(ready.problem, ready.method, ready.Y, rule, watching, ready.notes)
 
 
+@part_errors
 def iterate(
     problem: Problem | ResolvedProblem,
     *,

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Blocks
+from bregopt.engine.first_results import check_claims
 from bregopt.engine.method import Method, Selector
 from bregopt.engine.solve import feasible
 from bregopt.errors import parameter
@@ -43,6 +44,7 @@ def prepare(
         return Prepared(with_kernels(resolved, _kernels(chosen)), chosen, Y)
     choice = pair(chosen, "select", chosen.select(resolved, feasible(resolved, Y)[0]), "Method, sentence")
     picked: Method = instance(chosen, "select", choice[0], Method, "a Method and a sentence")
+    check_claims(picked)
     why: str = instance(chosen, "select", choice[1], str, "a Method and a sentence")
     return Prepared(with_kernels(resolved, _kernels(picked)), picked, Y, (why,))
 

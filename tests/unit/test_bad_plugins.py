@@ -3,9 +3,11 @@
 One file of parts is right as it stands. Each case plants one mistake in it, in one function of one part.
 """
 
+import importlib.metadata
 import importlib.util
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -342,6 +344,39 @@ def assert_named(error, slot, lines):
     assert len(text) < 600, text
 
 
+def with_signature(slot, parameters):
+    """The source where one function takes other parameters."""
+    source, lines = planted(slot, "return None")
+    text = source.split("\n")
+    text[lines[0]] = re.sub(r"\(.*\)", f"({parameters})", text[lines[0]])
+    return "\n".join(text), lines
+
+
+FUNCTIONS = [slot for slot in (*MISTAKES, *ALSO_RAISE) if slot not in
+             ("H.weak_convexity", "H.step_limit", "K.strong_convexity")]  # fmt: skip
+
+
+@pytest.mark.parametrize("surplus", [False, True])
+@pytest.mark.parametrize("slot", FUNCTIONS)
+def test_a_function_that_takes_other_arguments_is_named_with_its_line(slot, surplus, tmp_path):
+    own = ["self"] if "." in slot else []
+    wanted = [*own, *(f"argument_{number}" for number in range(7 if surplus else 0))]
+    if not surplus and slot in ("H.split", "H.scalar", "Policy.sample"):
+        wanted = []  # not even self
+    source, lines = with_signature(slot, ", ".join(wanted))
+    with pytest.raises(PartError) as caught:
+        solve(loaded(tmp_path, source), slot, "palm" if slot == "F.gram" else None)
+    assert_named(caught.value, slot, lines)
+
+
+@pytest.mark.parametrize("slot", [slot for slot in FUNCTIONS if "." in slot and slot != "H.split"])
+def test_a_number_in_the_place_of_a_method_is_an_error_that_names_the_class(slot, tmp_path):
+    owner, _, name = slot.partition(".")
+    bad = loaded(tmp_path, f"{PARTS}\n{owner}.{name} = 3.5\n")
+    with pytest.raises(PartError, match=rf"\b{owner}\b"):
+        solve(bad, slot, "palm" if slot == "F.gram" else None)
+
+
 CASES = [
     *((slot, name, body) for slot, mistakes in MISTAKES.items() for name, body in mistakes.items()),
     *((slot, name, body) for slot in (*MISTAKES, *ALSO_RAISE) for name, body in RAISES.items()),
@@ -465,3 +500,37 @@ def test_a_long_message_is_shortened_and_an_array_is_never_shown(tmp_path):
     with pytest.raises(PartError) as caught:
         solve(bad)
     assert len(str(caught.value)) < 600
+
+
+def test_an_installed_plugin_is_named_with_its_distribution(tmp_path, monkeypatch):
+    bo.plugins()  # all are loaded before
+    known = list(importlib.metadata.entry_points(group="bregopt"))
+    bad_point = SimpleNamespace(value="bad:hooks", dist=SimpleNamespace(name="bregopt-bad", version="1.2"))
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [*known, bad_point])
+    bad = loaded(tmp_path, planted("H.prox", "raise ValueError('planted')")[0])
+    with pytest.raises(PartError, match=r"H\.prox raised ValueError: planted \(.*bad\.py:\d+, of bregopt-bad 1\.2\)"):
+        solve(bad)
+
+
+CLAIMS = {
+    "assumptions": "None",
+    "members": "['aapb']",
+    "lyapunov": "3",
+    "safeguard": "None",
+    "uses_kernel": "'yes'",
+    "kernel": "3",
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_method_that_says_nonsense_of_itself_is_an_error(name, tmp_path):
+    bad = loaded(tmp_path, f"{PARTS}\nMethod.{name} = {CLAIMS[name]}\n")
+    with pytest.raises(PartError, match=rf"Method\.{name} must return .*bad\.py:\d+"):
+        solve(bad, "Method.start")
+
+
+@pytest.mark.parametrize("given", [{"prox": 3}, {"oracle": 3}])
+def test_a_problem_refuses_what_is_no_function_and_no_oracle(given, tmp_path):
+    bad = loaded(tmp_path, PARTS)
+    with pytest.raises(bo.errors.ParameterError, match=rf"'{next(iter(given))}' parameter of Problem must be"):
+        bo.Problem(smooth=bad.F(), block=bad.B(), kernel=bad.K(), **given)
