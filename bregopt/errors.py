@@ -8,6 +8,7 @@ BregoptError
 ├── UnknownNameError  (LookupError)   no plugin provides that name
 ├── DuplicateNameError (ValueError)   two plugins provide the same name
 ├── PluginError       (RuntimeError)  a plugin cannot be loaded
+│   └── PartError                     a part of a plugin raised, or returned what it may not
 ├── IncompatibleError (TypeError)     parts that do not fit together
 ├── OverflowedError   (ArithmeticError) an iterate left the range of finite numbers
 └── NotSolvedError    (RuntimeError)  raised by ``result.raise_for_status()``
@@ -48,6 +49,10 @@ class DuplicateNameError(BregoptError, ValueError):
 
 class PluginError(BregoptError, RuntimeError):
     """A plugin cannot be loaded."""
+
+
+class PartError(PluginError):
+    """A part of a plugin raised, or returned what it may not."""
 
 
 class IncompatibleError(BregoptError, TypeError):

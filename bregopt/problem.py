@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, field, frozen, validators
 
 from bregopt import validate
 from bregopt.blocks import Blocks
-from bregopt.errors import IncompatibleError
+from bregopt.errors import IncompatibleError, parameter
+from bregopt.part_errors import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.oracle import Metric, Oracle
@@ -50,7 +51,8 @@ class ProblemParts:
         if isinstance(chosen, Blocks):
             return chosen
         if isinstance(chosen, Start):
-            return chosen.point(self, rng)
+            Y = instance(chosen, "point", chosen.point(self, rng), Blocks, "Blocks")
+            return blocks(chosen, "point", Y, Y.layout, finite=True)
         if chosen is None:
             raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
         raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")
@@ -83,8 +85,15 @@ class Problem(ProblemParts):
         A Bregman proximal map and an oracle of your own; ``bregopt.solve`` asks the plugins for what is missing.
     """
 
-    prox: BregmanProx | None = None
-    oracle: Oracle | None = None
+    prox: BregmanProx | None = field(default=None)
+    oracle: Oracle | None = field(
+        default=None, validator=validators.optional(validate.instance_of(Oracle, "an Oracle"))
+    )
+
+    @prox.validator
+    def _is_function(self, attribute: object, prox: object) -> None:
+        if not (prox is None or callable(prox)):
+            raise parameter("prox", "Problem", "a function (P, step, kernel)", prox)
 
 
 @final

@@ -16,6 +16,7 @@ from bregopt.cli.plugins import plugins
 from bregopt.cli.resume import resume
 from bregopt.cli.solve import solve
 from bregopt.errors import BregoptError, BregoptWarning, DuplicateNameError, PluginWarning
+from bregopt.part_errors import part_error
 
 INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
@@ -123,6 +124,11 @@ def _code(args: Sequence[str] | None) -> int:
     except click.Abort:
         _say("interrupted", "Ctrl-C ended the command.")
         return INTERRUPTED
+    except Exception as error:  # a command or an option of a plugin
+        known = part_error(error)
+        if known is None:
+            raise
+        return _fail(str(known))
 
 
 def _fail(message: str) -> int:

@@ -41,7 +41,7 @@ class AAPB(Method[PlannedStep]):
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[PlannedStep]:
         evaluation = self._evaluate(problem, Y, Y)
-        kernel = problem.kernel.pick(self.reduced).at(evaluation.norms)
+        kernel = problem.kernel.pick(self.reduced).kernel_at(evaluation.norms)
         rest = TakenStep.none(problem, evaluation, kernel, self.beta.begin())
         return State.at(evaluation, problem.regularizer.value(Y), inner=self._plan(problem, Y, rest, None))
 
@@ -49,7 +49,7 @@ class AAPB(Method[PlannedStep]):
         plan = state.inner  # λ_k, β_k, Ȳ^k and W^{k+1}
         while True:
             Y, seen, trial = self._take(problem, plan)
-            accepted, step = self.step.judge(trial) if trial else (True, plan.model.step)
+            accepted, step = self.step.judgement(trial) if trial else (True, plan.model.step)
             if not accepted:
                 plan = self._plan(problem, state.Y, plan.last, step)
             elif self.guard and plan.beta > 0 and seen and self._rises(problem, state, seen):
@@ -82,14 +82,14 @@ class AAPB(Method[PlannedStep]):
         """λ_k, then β_k and Ȳ^k, then W^{k+1} and ∇F(Ȳ^k, W^{k+1}); ``step`` is the λ to go on with."""
         promise = partial(problem.smooth.constants, reduced=self.reduced)
         forecast = KernelForecast(problem, Y, last, promise, self.reduced, lagging=self.w == "Y")
-        step = self.step.propose(step, forecast.longest_step() if self.step.needs_limit(step) else None)  # λ_k
+        step = self.step.proposal(step, forecast.longest_step() if self.step.needs_limit(step) else None)  # λ_k
         beta, memory = 0.0, last.memory
         if last.divergence > 0:
-            beta, memory = self.beta.choose(forecast.context(step), memory)  # β_k
+            beta, memory = self.beta.choice(forecast.context(step), memory)  # β_k
         beta = beta if extrapolate else 0.0
         while True:
             evaluation = self._evaluate(problem, Y, forecast.extrapolated(beta))  # Ȳ^k, W^{k+1} and ∇F(Ȳ^k, W^{k+1})
-            model = BregmanModel(problem, evaluation, forecast.policy.at(evaluation.norms), step)
+            model = BregmanModel(problem, evaluation, forecast.policy.kernel_at(evaluation.norms), step)
             smad = problem.smooth.constants(model.kernel, evaluation.norms, evaluation.reduced)
             gap = model.lower_gap(Y, problem.oracle.evaluate(Y)) if self.beta.exact and beta > 0 else None
             plan = PlannedStep(last, beta, model, smad, memory, gap)
@@ -112,7 +112,7 @@ class AAPB(Method[PlannedStep]):
             return Y, seen, plan.model.upper_test(Y, seen) if self.step.tests else None
         except OverflowedError:  # a step that leaves the finite numbers is too long, unless none is short enough
             trial = Trial(plan.model.step, D_F=math.inf, D_psi=1.0, noise=0.0)
-            if not self.step.tests or self.step.judge(trial)[0]:
+            if not self.step.tests or self.step.judgement(trial)[0]:
                 raise
             return plan.model.Y_bar, None, trial
 

@@ -1,7 +1,7 @@
 """A Bregman step with extrapolation: foreseen, planned and taken, and what the descent theorem assumes of it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 from attrs import evolve, field, frozen
@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from bregopt.blocks import Blocks
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.state import Assumption
+from bregopt.part_errors import wrong_result
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 from bregopt.parts.oracle import ROUNDING, Evaluation
 from bregopt.parts.smooth import Smad
@@ -86,8 +87,11 @@ class KernelForecast:
         beta = 0.0 if self.steady else beta
         if beta not in self._known:
             before = self.last.model.evaluation
-            norms = self.problem.block.bound_norms(before.norms, self.extrapolated(beta), before.Y)
-            kernel = self.policy.at(norms)
+            block = self.problem.block
+            norms = block.bound_norms(before.norms, self.extrapolated(beta), before.Y)
+            if not isinstance(norms, Mapping):
+                raise wrong_result(block, "bound_norms", "a mapping of names to numbers", norms)
+            kernel = self.policy.kernel_at(norms)
             self._known[beta] = Forecast(kernel, self.promise(kernel, norms))
         return self._known[beta]
 

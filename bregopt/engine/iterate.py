@@ -7,8 +7,10 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from bregopt.blocks import Blocks
+from bregopt.engine.first_results import check_evaluation, check_prox, check_state, check_sweep
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import Counts, State
+from bregopt.part_errors import raise_named
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import Evaluation, Oracle, Sweep, Update
 from bregopt.parts.prox import BregmanProx
@@ -45,11 +47,15 @@ class Meter(Oracle):
 
     def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
+        if not self.counts.evaluations:
+            check_evaluation(self.oracle, evaluation, Y, at)
         self._count(evaluation, gradients=0 if at is None else 1)
         return evaluation
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        if not self.counts.evaluations:
+            check_sweep(self.oracle, sweep, Y)
         self._count(sweep.evaluation, gradients=1)
         return sweep
 
@@ -67,7 +73,10 @@ class Meter(Oracle):
     def _counted(self, prox: BregmanProx) -> BregmanProx:
         def counted(P: Blocks, step: float, kernel: Kernel) -> Blocks:
             self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
-            return prox(P, step, kernel)
+            Y = prox(P, step, kernel)
+            if self.counts.proxes == 1:
+                check_prox(prox, Y, P)
+            return Y
 
         return counted
 
@@ -121,8 +130,14 @@ class Iteration(Iterator[State]):
 
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
-        with quiet, self._meter.oracle.working():
-            state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
+        try:
+            with quiet, self._meter.oracle.working():
+                state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
+        except (Exception, SystemExit) as error:
+            raise_named(error)
+            raise
+        if self._state is not None and self._state.iteration == 0:
+            check_state(self._method, "advance", state, self._state.Y)
         if state.iteration == 1 and state.stationarity is not None:
             self._first = max(self._first or 0.0, state.stationarity)
         self._state = evolve(state, counts=self.counts)
@@ -131,6 +146,7 @@ class Iteration(Iterator[State]):
     def _started(self) -> State:
         Y = self._start
         state = self._method.start(self.problem, Y)
+        check_state(self._method, "start", state, Y)
         evaluation = self._meter.known(Y, Y)
         self._first = None if evaluation is None else evaluation.gradient.norm()
         return state

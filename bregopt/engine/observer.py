@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 from attrs import frozen
 
 from bregopt.engine.state import State
+from bregopt.part_errors import leave_as_it_is
 
 if TYPE_CHECKING:
     from bregopt.engine.result import Result
@@ -31,4 +32,8 @@ class FunctionObserver(Observer):
     function: Callable[[State], object]
 
     def see(self, state: State) -> None:
-        self.function(state)
+        try:
+            self.function(state)
+        except Exception as error:  # the caller's own, who may want to catch it
+            leave_as_it_is(error)
+            raise

@@ -11,6 +11,7 @@ from attrs import evolve
 from bregopt.blocks import Blocks
 from bregopt.engine.certificate import CertificateBuilder
 from bregopt.engine.checkpoint import Checkpoint, Checkpoints, Snapshot
+from bregopt.engine.first_results import check_kernel, check_parts
 from bregopt.engine.history import Recorder
 from bregopt.engine.iterate import Iteration
 from bregopt.engine.method import Method
@@ -19,6 +20,7 @@ from bregopt.engine.result import Result
 from bregopt.engine.saving import Places
 from bregopt.engine.state import State
 from bregopt.errors import DataError, OverflowedError
+from bregopt.part_errors import part_errors
 from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 
@@ -38,7 +40,7 @@ def run(
     checkpoints: Checkpoints | None = None,
 ) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
-    with problem.oracle.working():
+    with part_errors, problem.oracle.working():
         Y, moved = feasible(problem, Y)
         check_domain(problem, method, Y)
         notes += moved + _unused_kernel(problem, method)
@@ -56,7 +58,7 @@ def go_on(
     checkpoints: Checkpoints | None = None,
 ) -> Result:
     """The run that a checkpoint was made of, to its end; of a run that has ended the result."""
-    with problem.oracle.working():
+    with part_errors, problem.oracle.working():
         course = Course(problem, method, Iteration(problem, method, None))
         snapshot = checkpoint.snapshot(course.places)
         course.restore(snapshot)
@@ -135,7 +137,7 @@ class Course:
         return (
             _overflow(self.state)
             or _divergence(self.recorder, EXCESS * self.builder.first_scale)
-            or stop.judge(self._progress())
+            or stop.verdict(self._progress())
         )
 
     def _progress(self) -> Progress:
@@ -203,6 +205,7 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
     problem.block.check(Y)
+    check_parts(problem, Y)
     notes: tuple[str, ...] = ()
     if not math.isfinite(problem.regularizer.value(Y)):
         Y, notes = (
@@ -216,7 +219,7 @@ def check_domain(problem: ResolvedProblem, method: Method, Y: Blocks) -> None:
     """Refuse a start outside of the domain of a kernel that the method uses."""
     for part in (method, *method.members):
         kernel = (part.kernel or problem.kernel).sample()
-        if not kernel.contains(Y):
+        if not check_kernel(kernel, Y):
             raise DataError(f"The start lies outside of the domain of the kernel {kernel!r}.")
 
 

@@ -20,12 +20,14 @@ from bregopt.host.resume import checkpoints_for
 from bregopt.host.selection import prepare
 from bregopt.host.spec import Spec
 from bregopt.host.watching import RAISE, interruptible, observer_of
+from bregopt.part_errors import part_errors
 from bregopt.problem import Problem, ResolvedProblem, Start
 from bregopt.rules.stopping import StopRule
 
 DEFAULT_ITERATIONS = 1000
 
 
+@part_errors
 def solve(
     problem: Problem | ResolvedProblem,
     *,
@@ -84,6 +86,7 @@ def solve(
     )
 
 
+@part_errors
 def iterate(
     problem: Problem | ResolvedProblem,
     *,

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from attrs import evolve, fields
+from pluggy import HookCaller, HookImpl
 
 from bregopt.blocks import Blocks
-from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, parameter
+from bregopt.engine.first_results import check_claims
+from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError
 from bregopt.host import defaults
 from bregopt.host.loading import Host, Plugin
 from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse
+from bregopt.part_errors import author_of, instance, pair, part_errors, wrong_result
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
@@ -60,6 +63,7 @@ def kinds() -> list[Kind]:
     return list(_loaded().registry.kinds.values())
 
 
+@part_errors
 def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     """A part from a spec.
 
@@ -75,6 +79,7 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     """
     registry = _loaded().registry
     if isinstance(spec, registry.kind(kind).types) and not (args or kwargs):
+        check_claims(spec)
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
         spec = Spec(defaults.NUMBER, (spec,))
@@ -85,10 +90,13 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     return build(registry.get(kind, spec.name), spec.args + args, spec.kwargs | kwargs)
 
 
+@part_errors
 def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a factory; what it refuses becomes one error that names it."""
     try:
         inspect.signature(entry.factory).bind(*args, **kwargs)
+    except ValueError:  # a class of Python itself, which has no signature
+        pass
     except TypeError as error:
         raise ParameterError(
             f"The {entry.kind} '{entry.name}' was given the wrong parameters: {error}. "
@@ -99,10 +107,12 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     except BregoptError:
         raise
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"The {entry.kind} '{entry.name}' refused its parameters: {error}") from error
+        refusal = f"The {entry.kind} '{entry.name}' refused its parameters: {error}"
+        raise ParameterError(f"{refusal}{author_of(error)}") from error
     kind = _loaded().registry.kind(entry.kind)
     if not isinstance(part, kind.types):
-        raise parameter(entry.name, entry.provider, f"a {kind.interface.__name__}", part)
+        raise wrong_result(entry.factory, "", f"a {kind.interface.__name__}, as '{entry.name}' is registered", part)
+    check_claims(part)
     return part
 
 
@@ -114,6 +124,7 @@ def _takes(factory: Callable[..., Any]) -> str:
     return ", ".join(shown) or "none"
 
 
+@part_errors
 def compose(name: str, *args: Any, **kwargs: Any) -> ResolvedProblem:
     """A registered problem, ready to solve: ``compose("relu-nmd", M, rank=20, U="l1(0.01)")``."""
     spec = parse(name)
@@ -121,6 +132,7 @@ def compose(name: str, *args: Any, **kwargs: Any) -> ResolvedProblem:
     return resolve(cast(Problem, build(entry, spec.args + args, spec.kwargs | kwargs)))
 
 
+@part_errors
 def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = None) -> ResolvedProblem:
     """The problem with its oracle and the proximal map of its kernel, or of the one that a method puts in its place."""
     if isinstance(problem, ResolvedProblem):
@@ -129,6 +141,8 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
         raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
     if kernel is not None:
         problem = evolve(problem, kernel=kernel, prox=None)
+    for part in (*problem.regularizer.distinct(), problem.kernel):
+        check_claims(part)
     found = ResolvedKernel.of(
         problem.kernel, problem.prox or resolve_prox(problem.kernel.sample(), problem.regularizer)
     )
@@ -151,7 +165,7 @@ def with_kernels(problem: ResolvedProblem, kernels: Iterable[KernelPolicy]) -> R
 
 def resolve_prox(kernel: Kernel, H: Separable) -> BregmanProx:
     """The first plugin's answer, or an error that names both and says what to implement."""
-    prox = _loaded().manager.hook.bregopt_resolve_prox(kernel=kernel, regularizer=H)
+    prox = _answer("bregopt_resolve_prox", Callable, "a function (P, step, kernel)", kernel=kernel, regularizer=H)
     if prox is None:
         raise IncompatibleError(
             f"No plugin solves the Bregman proximal map of {H!r} with the kernel {kernel!r}. "
@@ -162,21 +176,57 @@ def resolve_prox(kernel: Kernel, H: Separable) -> BregmanProx:
 
 def resolve_oracle(problem: ProblemParts) -> Oracle:
     """The first plugin's answer, or the plain oracle."""
-    oracle = _loaded().manager.hook.bregopt_resolve_oracle(smooth=problem.smooth, block=problem.block)
-    return cast(Oracle, oracle) if oracle else PlainOracle(problem.smooth, problem.block, problem.metrics)
+    smooth, block = problem.smooth, problem.block
+    oracle = _answer("bregopt_resolve_oracle", Oracle, "an Oracle", smooth=smooth, block=block)
+    return PlainOracle(smooth, block, problem.metrics) if oracle is None else cast(Oracle, oracle)
 
 
 def resolve_data(data: Any) -> Any:
     """The data of a problem, or what the first plugin that knows them puts in their place."""
-    found = _loaded().manager.hook.bregopt_resolve_data(data=data)
+    found = _answer("bregopt_resolve_data", object, "data", data=data)
     return data if found is None else found
 
 
-def examples(kind: str) -> list[tuple[str, Any]]:
-    """Every plugin's small instances of a kind, with their labels."""
+@part_errors
+def _answer(hook: str, kind: Any, rule: str, **arguments: Any) -> Any:
+    """What the first plugin answers, if it is of that kind."""
+    caller = getattr(_loaded().manager.hook, hook)
+    found = caller(**arguments)
+    if found is None or isinstance(found, kind):
+        return found
+    raise wrong_result(_who_answers(caller, arguments), "", f"{rule}, or None", found)
+
+
+def _who_answers(caller: HookCaller, arguments: dict[str, Any]) -> Callable[..., object]:
+    """The function of the plugin whose answer is taken, found by asking again."""
+    asked = [hook for hook in reversed(caller.get_hookimpls()) if not (hook.wrapper or hook.hookwrapper)]
+    return next(hook.function for hook in asked if _ask(hook, arguments) is not None)
+
+
+def _ask(hook: HookImpl, arguments: dict[str, Any]) -> Any:
+    """One plugin's answer; a hook may leave arguments out."""
+    return hook.function(*(arguments[name] for name in hook.argnames))
+
+
+@part_errors
+def examples(kind: str, provider: str | None = None) -> list[tuple[str, Any]]:
+    """Every plugin's small instances of a kind, or those of the plugin of that label, with their own labels."""
     _loaded().registry.kind(kind)
-    answers = _loaded().manager.hook.bregopt_examples(kind=kind)
-    return [(str(label), part) for answer in reversed(answers) for label, part in answer or ()]
+    hooks = _loaded().manager.hook.bregopt_examples.get_hookimpls()
+    return [pair for hook in hooks if provider in (None, hook.plugin_name) for pair in _examples_of(hook, kind)]
+
+
+def _examples_of(hook: HookImpl, kind: str) -> list[tuple[str, Any]]:
+    answer = _ask(hook, {"kind": kind})
+    try:
+        found = [(str(label), part) for label, part in answer or ()]
+    except (TypeError, ValueError):
+        raise wrong_result(hook.function, "", "pairs (label, part), or None", answer) from None
+    for _, part in found if kind == "problem" else ():
+        problem, Y = pair(hook.function, "", part, "Problem, Blocks")
+        instance(hook.function, "", problem, (Problem, ResolvedProblem), "a Problem with each Y")
+        instance(hook.function, "", Y, Blocks, "Blocks with each Problem")
+    return found
 
 
 def bregman_prox(kernel: Kernel | str, H: Separable | Regularizer | str) -> Callable[[Blocks, float], Blocks]:

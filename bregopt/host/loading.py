@@ -17,6 +17,7 @@ from attrs import frozen
 from bregopt.errors import DuplicateNameError, FileError, PluginError, PluginWarning
 from bregopt.host import hookspecs
 from bregopt.host.registry import Registrar, Registry, nearest
+from bregopt.part_errors import author_of
 
 ACTIVE, BLOCKED, FAILED = "active", "blocked", "failed"
 
@@ -189,4 +190,6 @@ def _module_from(path: Path) -> ModuleType:
 
 def _sentence(error: BaseException) -> str:
     text = str(error) or "no message"
-    return text if isinstance(error, (PluginError, DuplicateNameError)) else f"{type(error).__name__}: {text}"
+    if isinstance(error, (PluginError, DuplicateNameError)):
+        return text
+    return f"{type(error).__name__}: {text}{author_of(error)}"

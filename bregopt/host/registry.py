@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from bregopt.engine.method import Method, Selector
 from bregopt.errors import DuplicateNameError, PluginError, UnknownNameError
+from bregopt.part_errors import mistake
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.regularizer import Regularizer
@@ -127,6 +128,11 @@ class Registry:
             raise PluginError(f"registry.add: a name holds letters, digits, '-' and '_' only. Got {name!r} instead.")
         if not callable(factory):
             raise PluginError(f"registry.add: '{name}' must come with a class or function. Got {factory!r} instead.")
+        if inspect.isabstract(factory):
+            lacking = ", ".join(sorted(getattr(factory, "__abstractmethods__", ())))
+            raise mistake(
+                factory, "", f"is registered as '{name}', and lacks what every {interface.__name__} has: {lacking}"
+            )
         entry = Entry(self.kind_of(interface).name, name, provider, factory)
         self._entries.setdefault((entry.kind, name), []).append(entry)
         return entry

@@ -10,10 +10,12 @@ from attrs import frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.checkpoint import saved_point
+from bregopt.engine.first_results import check_claims
 from bregopt.engine.method import Method, Selector
 from bregopt.engine.solve import feasible
 from bregopt.errors import parameter
 from bregopt.host.compose import make, resolve, with_kernels
+from bregopt.part_errors import instance, pair, part_errors
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import Problem, ResolvedProblem, Start
 
@@ -30,6 +32,7 @@ class Prepared:
     """which method a selector chose, and why"""
 
 
+@part_errors
 def prepare(
     problem: Problem | ResolvedProblem,
     method: Any,
@@ -42,7 +45,10 @@ def prepare(
     Y = _first_point(resolved, start, seed)
     if isinstance(chosen, Method):
         return Prepared(with_method_kernels(resolved, chosen), chosen, Y)
-    picked, why = chosen.select(resolved, feasible(resolved, Y)[0])
+    choice = pair(chosen, "select", chosen.select(resolved, feasible(resolved, Y)[0]), "Method, sentence")
+    picked: Method = instance(chosen, "select", choice[0], Method, "a Method and a sentence")
+    check_claims(picked)
+    why: str = instance(chosen, "select", choice[1], str, "a Method and a sentence")
     return Prepared(with_method_kernels(resolved, picked), picked, Y, (why,))
 
 

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError, parameter
+from bregopt.part_errors import wrong_result
 
 Norms = Mapping[str, float]
 """Upper bounds known about W, by name (``frobenius``, ``spectral``, …)."""
@@ -29,6 +30,14 @@ class KernelPolicy(ABC):
     def pick(self, reduced: bool) -> "KernelPolicy":
         """The policy for a method; ``reduced`` where W is taken at the point of the gradient."""
         return self
+
+    @final
+    def kernel_at(self, norms: Norms) -> "Kernel":
+        """``at``, with its answer checked: what methods ask."""
+        found = self.at(norms)
+        if not isinstance(found, Kernel):
+            raise wrong_result(self, "at", "a Kernel", found)
+        return found
 
 
 class Kernel(KernelPolicy):
@@ -202,7 +211,7 @@ class KernelByMode(KernelPolicy):
     reduced: KernelPolicy
 
     def at(self, norms: Norms) -> Kernel:
-        return self.lagged.at(norms)
+        return self.lagged.kernel_at(norms)
 
     def sample(self) -> Kernel:
         return self.lagged.sample()

@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from numbers import Real
 from typing import Any, final
 
 from attrs import Factory, evolve, field, frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError
+from bregopt.part_errors import wrong_result
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import Norms
 from bregopt.parts.smooth import SmoothPart
@@ -129,12 +131,29 @@ class PlainOracle(Oracle):
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         W = self.block.argmin(self.smooth, Y)
-        G = self.block.value(W)
+        G = _real(self.block, "value", self.block.value(W))
         if at is None:
-            F, gradient, value_there, products = self.smooth.value(Y, W), None, None, 1.0
+            F, gradient, value_there, products = _real(self.smooth, "value", self.smooth.value(Y, W)), None, None, 1.0
         else:
-            F_at, gradient = self.smooth.value_and_gradient(at, W)
-            F = F_at if at is Y else self.smooth.value(Y, W)
+            F_at, gradient = self._with_gradient(at, W)
+            F = F_at if at is Y else _real(self.smooth, "value", self.smooth.value(Y, W))
             value_there, products = F_at + G, 3.0 if at is Y else 4.0
-        metrics = {name: metric(Y, W) for name, metric in self.metrics.items()}
-        return Evaluation(Y, W, F + G, at, gradient, value_there, self.block.norms(W), metrics, products)
+        metrics = {name: _real(metric, "", metric(Y, W)) for name, metric in self.metrics.items()}
+        norms = self.block.norms(W)
+        if not isinstance(norms, Mapping):
+            raise wrong_result(self.block, "norms", "a mapping of names to numbers", norms)
+        return Evaluation(Y, W, F + G, at, gradient, value_there, norms, metrics, products)
+
+    def _with_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
+        match self.smooth.value_and_gradient(Y, W):
+            case (Real() as F, Blocks() as gradient) if gradient.layout == Y.layout:
+                return float(F), gradient
+            case found:
+                raise wrong_result(self.smooth, "value_and_gradient", f"a number and Blocks as in {Y!r}", found)
+
+
+def _real(part: object, method: str, found: Any) -> float:
+    """The result as a float, if it is a number; whether it is finite is for the run to see."""
+    if not isinstance(found, Real):
+        raise wrong_result(part, method, "a number", found)
+    return float(found)

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import parameter
+from bregopt.part_errors import wrong_result
 from bregopt.parts.kernel import Kernel, Norms
 
 
@@ -66,8 +67,14 @@ class SmoothPart(ABC):
     @final
     def constants(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         """``smad``; where the reduced function is not spoken of, F(·, W) still bounds it from above."""
-        known = self.smad(kernel, norms, reduced)
+        known = self._smad(kernel, norms, reduced)
         if known is not None or not reduced:
             return known
-        fixed = self.smad(kernel, norms, False)
+        fixed = self._smad(kernel, norms, False)
         return None if fixed is None else Smad(fixed.upper)
+
+    def _smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
+        found = self.smad(kernel, norms, reduced)
+        if not (found is None or isinstance(found, Smad)):
+            raise wrong_result(self, "smad", "a Smad or None", found)
+        return found

@@ -3,11 +3,14 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar, final
 
 from attrs import frozen
 
 from bregopt.blocks import Blocks
+from bregopt.errors import OverflowedError
+from bregopt.part_errors import wrong_result
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.smooth import Smad
 
@@ -80,3 +83,15 @@ class Extrapolation(ABC):
     @abstractmethod
     def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
         """β_k ≥ 0 and the memory for the next choice."""
+
+    @final
+    def choice(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
+        """``choose``, with its answer checked: what methods ask."""
+        found: Any = self.choose(context, memory)
+        match found:
+            case (Real(), after) if 0 <= found[0] < math.inf:
+                return float(found[0]), after
+            case (Real(), _) if not math.isfinite(context.divergence):
+                raise OverflowedError("The last step left the range of finite numbers.")
+            case _:
+                raise wrong_result(self, "choose", "a pair (β, memory), β a finite number >= 0", found)

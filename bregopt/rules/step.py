@@ -1,9 +1,15 @@
 """How long a step is: the λ of the Bregman proximal step."""
 
+import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, final
+from numbers import Real
+from typing import Any, ClassVar, final
 
+import numpy as np
 from attrs import frozen
+
+from bregopt.errors import OverflowedError
+from bregopt.part_errors import wrong_result
 
 
 @final
@@ -48,3 +54,23 @@ class StepRule(ABC):
     def judge(self, trial: Trial) -> tuple[bool, float]:
         """Whether the step is accepted, and the step to carry on with: a shorter one where it is not."""
         return True, trial.step
+
+    @final
+    def proposal(self, carried: float | None, limit: float | None) -> float:
+        """``propose``, with its answer checked: what methods ask."""
+        step = self.propose(carried, limit)
+        if not (isinstance(step, Real) and 0 < step < math.inf):
+            raise wrong_result(self, "propose", "a finite number > 0", step)
+        return float(step)
+
+    @final
+    def judgement(self, trial: Trial) -> tuple[bool, float]:
+        """``judge``, with its answer checked: what methods ask."""
+        found: Any = self.judge(trial)
+        match found:
+            case (bool() | np.bool_(), Real()) if 0 < found[1] < math.inf:
+                return bool(found[0]), float(found[1])
+            case (_, Real()) if not math.isfinite(trial.D_F + trial.D_psi):
+                raise OverflowedError("No step is short enough to stay among the finite numbers.")
+            case _:
+                raise wrong_result(self, "judge", "a pair (accepted, λ), True or False and a finite number > 0", found)

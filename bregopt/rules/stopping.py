@@ -8,6 +8,7 @@ from typing import final
 from attrs import frozen
 
 from bregopt.errors import IncompatibleError
+from bregopt.part_errors import part_errors, wrong_result
 
 
 class Status(Enum):
@@ -75,6 +76,17 @@ class StopRule(ABC):
         """The verdict, or ``None`` to go on."""
 
     @final
+    def verdict(self, progress: Progress) -> Verdict | None:
+        """``judge``, with its answer checked: what a run asks."""
+        with part_errors:
+            found = self.judge(progress)
+        if found is None:
+            return None
+        if not (isinstance(found, Verdict) and isinstance(found.status, Status) and isinstance(found.reason, str)):
+            raise wrong_result(self, "judge", "a Verdict of a Status and a sentence, or None", found)
+        return found
+
+    @final
     def __or__(self, other: "StopRule") -> "StopRule":
         return Either((self, _rule(other)))
 
@@ -98,7 +110,7 @@ class Combined(StopRule):
     @final
     def verdicts(self, progress: Progress) -> Iterator[Verdict | None]:
         """What each rule says, as far as it is asked."""
-        return (rule.judge(progress) for rule in self.rules)
+        return (rule.verdict(progress) for rule in self.rules)
 
 
 @final

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bregopt.errors import parameter
+from bregopt.part_errors import author_of
 from bregopt.testing.kinds import Check, checks_of, title
 from bregopt.testing.outcomes import CheckFailedError, NotApplicableError, Outcome, Report, Status, snippet
 from bregopt.testing.search.random_points import RandomPoints
@@ -102,12 +103,12 @@ def _run(name: str, one: Check, seed: int) -> Outcome:
             return Outcome(name, Status.NOT_APPLICABLE, str(reason))
         except CheckFailedError as failure:
             return Outcome(name, Status.FAILED, f"seed {seed}: {failure.message}", failure.code)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a part may not end the program
             last = extract_tb(error.__traceback__)[-1]
-            where = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+            where = author_of(error) or f" ({Path(last.filename).name}, line {last.lineno}, in {last.name})"
             told = f"{type(error).__name__}: {error}"
             code = snippet(
                 f"print(bo.testing.check(part, seed={seed}).table())  # {name} raises {type(error).__name__}"
             )
-            return Outcome(name, Status.FAILED, f"seed {seed}: it raised {told} ({where})", code)
+            return Outcome(name, Status.FAILED, f"seed {seed}: it raised {told}{where}", code)
     return Outcome(name, Status.PASSED)

@@ -9,7 +9,7 @@ from typing import Any, final
 from attrs import frozen
 
 from bregopt.errors import IncompatibleError, ParameterError, UnknownNameError
-from bregopt.host.compose import build, catalog, examples, host, kinds, load_plugin
+from bregopt.host.compose import build, catalog, examples, kinds, load_plugin
 from bregopt.host.registry import Entry, nearest
 from bregopt.testing.kinds import checkable, why_unchecked
 
@@ -49,14 +49,11 @@ def named(text: str) -> list[Instance]:
 def in_file(path: str | Path) -> list[Instance]:
     """What a plugin file registers, made without arguments, and its own examples."""
     plugin = load_plugin(path)
-    manager = host().manager
-    others = [other for label, other in manager.list_name_plugin() if label != plugin.label]
-    ask = manager.subset_hook_caller("bregopt_examples", others)
     loading = f"bo.load_plugin({str(path)!r})\n"
     found = [instance for entry in catalog() if entry.provider == plugin.label for instance in _default(entry, loading)]
     for kind in (it.name for it in kinds()):
-        for answer in ask(kind=kind):
-            found += [Instance(kind, str(label), part, loading + _example(kind, label)) for label, part in answer or ()]
+        own = examples(kind, plugin.label)
+        found += [Instance(kind, label, part, loading + _example(kind, label)) for label, part in own]
     if not found and all(entry.provider != plugin.label for entry in catalog()):
         raise IncompatibleError(f"The plugin file {str(path)!r} has no parts to check: it registers none.")
     return _checked(f"the parts of {path}", found)

@@ -37,6 +37,7 @@ Table = Mapping[str, Callable[[Any, RandomPoints], None]]
 """The checks of a kind, by name."""
 
 REGULARIZER: Table = {
+    "results/usable": regularizer_prox.usable,
     "prox/variational": regularizer_prox.variational,
     "prox/fresh": regularizer_prox.fresh,
     "prox/deterministic": regularizer_prox.deterministic,
@@ -60,6 +61,7 @@ REGULARIZER: Table = {
     "engine/descent": bregman_prox.descends,
 }
 KERNEL: Table = {
+    "results/usable": kernel.usable,
     "gradient/taylor-slope": kernel.taylor_slope,
     "divergence/non-negative": kernel.non_negative,
     "divergence/definition": kernel.definition,

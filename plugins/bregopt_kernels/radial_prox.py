@@ -134,8 +134,10 @@ def theta_of(kernel: Radial, paths: list[RadialPath]) -> float:
         return theta
 
     def residual(theta: float) -> float:
-        squares = (float(np.vdot(X, X)) for X in (path.point(theta) for path in paths))
-        return kernel.radial_factor(sum(squares)) - theta
+        square = sum(float(np.vdot(X, X)) for X in (path.point(theta) for path in paths))
+        if not math.isfinite(square):
+            raise OverflowedError("A proximal map left the range of finite numbers: shorten the step.")
+        return kernel.radial_factor(square) - theta
 
     return falling_root(residual, theta, float(c.min()))
 

@@ -65,7 +65,7 @@ class SharedPolicy(KernelPolicy):
     share: Kernel
 
     def at(self, norms: Norms) -> Kernel:
-        return self.policy.at(norms) + self.share
+        return self.policy.kernel_at(norms) + self.share
 
     def sample(self) -> Kernel:
         return self.policy.sample() + self.share

@@ -49,8 +49,8 @@ class Least(Combined):
         return self.first.begin(), self.second.begin()
 
     def choose(self, context: ExtrapolationContext, memory: tuple[Any, Any]) -> tuple[float, tuple[Any, Any]]:
-        one, first = self.first.choose(context, memory[0])
-        two, second = self.second.choose(context, memory[1])
+        one, first = self.first.choice(context, memory[0])
+        two, second = self.second.choice(context, memory[1])
         return min(one, two), (first, second)
 
 
@@ -71,7 +71,7 @@ class ExactGap(Extrapolation):
         return self.rule.begin()
 
     def choose(self, context: ExtrapolationContext, memory: Any) -> tuple[float, Any]:
-        return self.rule.choose(context, memory)
+        return self.rule.choice(context, memory)
 
 
 @final
@@ -97,10 +97,10 @@ class Restart(Combined):
 
     def choose(self, context: ExtrapolationContext, memory: tuple[Any, int]) -> tuple[float, tuple[Any, int]]:
         inner, age = memory
-        beta, after = self.rule.choose(context, inner)
+        beta, after = self.rule.choice(context, inner)
         if not self._due(context, beta, age):
             return beta, (after, age + 1)
-        _, after = self.rule.choose(context, self.rule.begin())
+        _, after = self.rule.choice(context, self.rule.begin())
         return 0.0, (after, 0)
 
     def _due(self, context: ExtrapolationContext, beta: float, age: int) -> bool:

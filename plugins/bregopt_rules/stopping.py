@@ -66,7 +66,7 @@ class RelativeError(StopRule):
             raise IncompatibleError(
                 "The stop rule 'relative-error' needs a problem with a relative error; this has none."
             )
-        if error > self.tolerance:
+        if not error <= self.tolerance:  # nor where it is nan
             return None
         return Verdict(Status.RELATIVE_ERROR, f"The relative error is {error:.2e}, within {self.tolerance:g}.")
 
@@ -86,7 +86,7 @@ class Stationarity(StopRule):
         if not self._due(progress):
             return None
         relative = progress.subgradient()
-        if relative is None or relative > self.tolerance:
+        if relative is None or not relative <= self.tolerance:
             return None
         return Verdict(
             Status.STATIONARY,
@@ -98,7 +98,7 @@ class Stationarity(StopRule):
         since, residual = 0, progress.stationarity
         if residual is not None:
             small = self.tolerance * (progress.first or 0.0)
-            if residual > small:
+            if not residual <= small:  # nor where it is nan
                 return False
             since = next(k for k, past in enumerate(progress.history["stationarity"]) if past <= small)
         return progress.iteration > 0 and (progress.iteration - since) % AGAIN == 0

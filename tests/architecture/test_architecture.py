@@ -18,6 +18,7 @@ LAYERS = [
         "validate",
         "compiled",
         "blocks",
+        "part_errors",
         "parts",
         "problem",
         "rules",

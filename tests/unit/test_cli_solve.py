@@ -21,10 +21,13 @@ import bregopt
 
 @frozen
 class Odd(bregopt.Regularizer):
-    '''H(X) = nan.'''
+    '''H(X) = 0 three times, then nan.'''
+
+    asked = []
 
     def value(self, X):
-        return math.nan
+        self.asked.append(X)
+        return 0.0 if len(self.asked) < 4 else math.nan
 
     def prox(self, X, step):
         return X.copy()

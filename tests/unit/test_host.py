@@ -227,7 +227,7 @@ def test_a_part_of_the_wrong_kind_is_refused_when_it_is_made(host, tmp_path, mon
     text = MINE.replace("NAME", "odd").replace('"odd", Mine', '"odd", lambda: 3')
     entry_points(monkeypatch, tmp_path, odd=text)
     monkeypatch.setattr(bo.host.compose, "host", lambda: host)
-    with pytest.raises(BregoptError, match=r"must be a Regularizer\. Got 3"):
+    with pytest.raises(BregoptError, match=r"must return a Regularizer, as .odd. is registered\. It returned 3"):
         bo.make("regularizer", "odd")
 
 

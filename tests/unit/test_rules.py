@@ -250,3 +250,12 @@ class _Plain(bo.ClosedFormBlock):
 
     def value(self, W):
         return 0.0
+
+
+@pytest.mark.parametrize("rule", ["relative-error(0.1)", "stationarity(0.1)", "tolerance(0.1)"])
+def test_a_figure_that_is_nan_is_no_goal_that_was_reached(rule):
+    nan = float("nan")
+    progress = bo.Progress(3, 0.1, 9.0, 1.0, {"relative_error": nan}, nan, {"stationarity": [nan] * 4}, lambda: nan)
+    assert bo.make("stop", rule).judge(progress) is None
+    small = bo.Progress(8, 0.1, 9.0, 1.0, {"relative_error": nan}, 1e-9, {"stationarity": [1e-9] * 9}, lambda: nan)
+    assert bo.make("stop", rule).judge(small) is None

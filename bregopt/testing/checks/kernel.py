@@ -8,12 +8,13 @@ from typing import Any, final
 import numpy as np
 
 from bregopt.blocks import Blocks
-from bregopt.errors import BregoptError
+from bregopt.engine.first_results import check_kernel
+from bregopt.errors import BregoptError, PartError
 from bregopt.host.compose import examples
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.testing.outcomes import CheckFailedError, NotApplicableError, fail, not_applicable, number, snippet
 from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, starts
-from bregopt.testing.search.kernel_domain import KernelDomain
+from bregopt.testing.search.kernel_domain import LAYOUTS, KernelDomain
 from bregopt.testing.search.random_points import RandomPoints
 from bregopt.testing.search.taylor import wrong_gradient
 
@@ -25,6 +26,21 @@ SPARSE = 4
 """Of the starts of a search every so manieth is taken where there are many references."""
 NORMS = (0.1, 1.0, 7.0, 100.0)
 """The sizes of a norm of W, from the smallest to the largest."""
+
+
+def usable(kernel: Kernel, draw: RandomPoints) -> None:
+    """Its first results are such that a run begins with them."""
+    raised = ""
+    for shapes in LAYOUTS:
+        Y = Blocks(**{name: draw.rng.uniform(0.01, 0.1, shape).round(3) for name, shape in shapes.items()})
+        try:
+            if check_kernel(kernel, Y):
+                return
+        except PartError as error:
+            if error.__cause__ is None:
+                fail(str(error), snippet("print(part.value(Y), part.gradient(Y), part.divergence(Y, Y))", Y=Y))
+            raised = raised or str(error)  # it may take other blocks
+    not_applicable(raised or "No point of the domain was found.")
 
 
 def taylor_slope(kernel: Kernel, draw: RandomPoints) -> None:

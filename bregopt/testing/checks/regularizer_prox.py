@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from bregopt.blocks import Array
+from bregopt.engine.first_results import check_claims, check_regularizer
+from bregopt.errors import PartError
 from bregopt.parts.regularizer import Regularizer
 from bregopt.testing.outcomes import CheckFailedError, fail, number, snippet
 from bregopt.testing.search.random_points import RandomPoints, rounded
@@ -19,6 +21,16 @@ EDGE, SINGLE_EDGE = 1e4, 1e2
 """A rival that wins by less than so many times the slack may owe it to the tolerance of an indicator."""
 SINGLE_MOVES = (1e-2, 0.3)
 COST = "cost = lambda Z: part.value(Z) + float(np.sum((Z - X) ** 2)) / (2 * step)"
+
+
+def usable(H: Regularizer, draw: RandomPoints) -> None:
+    """What H says of itself, and its first results, are such that a run begins with them."""
+    try:
+        check_claims(H)
+        X = draw.gauss(RegularizerCase.of(H).shape)
+        check_regularizer(H, X)
+    except PartError as error:
+        fail(str(error), snippet("print(part.value(X), part.prox(X, 0.5))", X=draw.gauss((3, 2))))
 
 
 def variational(H: Regularizer, draw: RandomPoints) -> None:

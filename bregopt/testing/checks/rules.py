@@ -141,8 +141,8 @@ def recorded_choices(rule: Extrapolation) -> list[RecordedChoice]:
                 run = Iteration(ready, AAPB(recording, AlternatingStep(share), w), feasible(ready, Y)[0])
                 for _ in itertools.islice(run, ITERATIONS):
                     pass
-            except BregoptError:  # the problem or the rule refuses this run
-                continue
+            except BregoptError:  # the problem or the rule refuses this run, or the rest of it
+                pass
             choices += recording.choices
     if not choices:
         not_applicable("There is no problem at hand on which it could be asked.")

@@ -50,7 +50,7 @@ class PeerRecorder:
             self._columns[name].append(value)
         if not math.isfinite(objective):
             self._end(Verdict(Status.NOT_FINITE, f"The objective became {objective}."))
-        verdict = self._stop.judge(self._progress(row))
+        verdict = self._stop.verdict(self._progress(row))
         if verdict is not None:
             self._end(verdict)
         self._begin += time.perf_counter() - now

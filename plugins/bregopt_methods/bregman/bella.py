@@ -241,7 +241,7 @@ class Step:
 
 def free_step(problem: ResolvedProblem, evaluation: Evaluation) -> float:
     """α/L, the longest λ that needs no test; 0 where L is not known."""
-    kernel = problem.kernel.pick(True).at(evaluation.norms)
+    kernel = problem.kernel.pick(True).kernel_at(evaluation.norms)
     smad = problem.smooth.constants(kernel, evaluation.norms, True)
     return MARGIN / smad.upper if smad else 0.0
 
@@ -251,7 +251,7 @@ def reached(problem: ResolvedProblem, evaluation: Evaluation, step: float) -> En
 
     Nor is it longer than α·σ/ρ: up to σ/ρ the proximal map of a ρ-weakly convex H has one minimiser.
     """
-    kernel, modulus = problem.kernel.pick(True).at(evaluation.norms), problem.regularizer.weak_convexity
+    kernel, modulus = problem.kernel.pick(True).kernel_at(evaluation.norms), problem.regularizer.weak_convexity
     step = min(step, MARGIN * kernel.strong_convexity / modulus) if modulus else step
     shortest = SHORTEST * min(step, 1.0)
     while step > shortest:

@@ -141,9 +141,9 @@ class CoCaIn(Method[Carried]):
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         evaluation = problem.oracle.evaluate(Y, at=Y)
-        kernel = problem.kernel.pick(True).at(evaluation.norms)
+        kernel = problem.kernel.pick(True).kernel_at(evaluation.norms)
         smad = problem.smooth.constants(kernel, evaluation.norms, True)
-        step = self.step.propose(None, None if smad is None else 1.0 / smad.upper)
+        step = self.step.proposal(None, None if smad is None else 1.0 / smad.upper)
         rest = Carried(TakenStep.none(problem, evaluation, kernel), evaluation, self.lower, step)
         return State.at(evaluation, problem.regularizer.value(Y), inner=rest)
 
@@ -182,10 +182,10 @@ class CoCaIn(Method[Carried]):
             forecast = KernelForecast(problem, Y, last, _promised(Smad(upper=1.0 / step, lower=lower)), reduced=True)
             beta = 0.0
             if last.divergence >= TINY:
-                beta, _ = self.beta.choose(forecast.context(step), self.beta.begin())
+                beta, _ = self.beta.choice(forecast.context(step), self.beta.begin())
             Y_bar = forecast.extrapolated(beta)
             evaluation = problem.oracle.evaluate(Y_bar, at=Y_bar)
-            model = BregmanModel(problem, evaluation, forecast.policy.at(evaluation.norms), step)
+            model = BregmanModel(problem, evaluation, forecast.policy.kernel_at(evaluation.norms), step)
             if beta == 0:
                 return Point(model, beta, lower)
             trial = _lower_test(model, past.seen, lower)
@@ -202,12 +202,12 @@ class CoCaIn(Method[Carried]):
                 Y = model.minimiser()
                 seen = problem.oracle.evaluate(Y)
             except OverflowedError:  # a step that leaves the finite numbers is too long
-                accepted, step = self.step.judge(Trial(step, D_F=math.inf, D_psi=1.0, noise=0.0))
+                accepted, step = self.step.judgement(Trial(step, D_F=math.inf, D_psi=1.0, noise=0.0))
                 if accepted:
                     raise
                 continue
             trial = model.upper_test(Y, seen)
-            accepted, step = self.step.judge(trial)
+            accepted, step = self.step.judgement(trial)
             if accepted:
                 return model, Y, seen, trial, step
 
