@@ -2,20 +2,18 @@
 
 import importlib.metadata
 import inspect
-import math
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ContextDecorator, suppress
-from numbers import Real
 from traceback import walk_tb
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import numpy as np
 
-from bregopt.blocks import Array, Blocks, Layout
+from bregopt.blocks import Blocks, Layout
 from bregopt.errors import BregoptError, OverflowedError, PartError
 
 LIBRARIES = {"numpy", "scipy", "sparse", "numba", "llvmlite", "attr", "attrs", "pluggy", "click", "rich"}
@@ -135,81 +133,14 @@ def wrong_result(part: object, method: str, rule: str, found: object) -> PartErr
     return mistake(part, method, f"must return {rule}. It returned {shown(found)}")
 
 
-def real(part: object, method: str, found: Any) -> float:
-    """The result as a float, if it is a real number; nan and ∞ are for others to judge."""
-    if not isinstance(found, Real) or isinstance(found, bool):
-        raise wrong_result(part, method, "a number", found)
-    return float(found)
-
-
-def number(
-    part: object,
-    method: str,
-    found: Any,
-    at_least: float = -math.inf,
-    *,
-    above: float = -math.inf,
-    finite: bool = False,
-) -> float:
-    """The result as a float, if it is a real number in the range; nan and −∞ never are."""
-    known = isinstance(found, Real) and not isinstance(found, bool)
-    if known and found >= at_least and found > above and (found < math.inf or not finite):
-        return float(found)
-    limits = [f">= {at_least:g}"] if at_least > -math.inf else [f"> {above:g}"] if above > -math.inf else []
-    raise wrong_result(part, method, " ".join(["a finite number" if finite else "a number", *limits]), found)
-
-
-def blocks(part: object, method: str, found: Any, layout: Layout, *, finite: bool = False) -> Blocks:
-    """The result, if it is Blocks of that layout."""
-    if not isinstance(found, Blocks) or found.layout != layout:
-        raise wrong_result(part, method, f"Blocks of {_shapes(layout)}", found)
-    if finite and not np.isfinite(found.flat).all():
-        raise wrong_result(part, method, "finite numbers", found)
-    return found
-
-
-def array(part: object, method: str, found: Any, shape: tuple[int, ...], *, finite: bool = False) -> Array:
-    """The result, if it is a floating-point array of that shape."""
-    if not isinstance(found, np.ndarray) or found.shape != shape or found.dtype.kind != "f":
-        raise wrong_result(part, method, f"a floating-point array of shape {_times(shape)}", found)
-    if finite and not np.isfinite(found).all():
-        raise wrong_result(part, method, "finite numbers", found)
-    return found
-
-
-def pair(part: object, method: str, found: Any, what: str) -> tuple[Any, Any]:
-    """The result, if it is a tuple of two."""
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise wrong_result(part, method, f"a pair ({what})", found)
-    return found
-
-
-def instance(part: object, method: str, found: Any, kind: type | tuple[type, ...], what: str) -> Any:
-    """The result, if it is of that class."""
-    if not isinstance(found, kind):
-        raise wrong_result(part, method, what, found)
-    return found
-
-
-def numbers(part: object, method: str, found: Any, at_least: float | None = None) -> Mapping[str, float]:
-    """The result, if it is a mapping of names to numbers; one of a class of its own may be lazy, and is not read."""
-    rule = "a mapping of names to numbers" + ("" if at_least is None else f" >= {at_least:g}")
-    if not isinstance(found, Mapping):
-        raise wrong_result(part, method, rule, found)
-    for name, value in found.items() if type(found) is dict else ():
-        if not (isinstance(value, Real) and (at_least is None or float(value) >= at_least)):
-            raise wrong_result(part, method, rule, {name: value})
-    return found
-
-
 def shown(found: object) -> str:
     """A result for a message: never a whole array."""
     if isinstance(found, np.ndarray):
         spoilt = found.dtype.kind in "fc" and found.size and not np.isfinite(found).all()
-        return f"an array of shape {_times(found.shape)} and dtype {found.dtype}{', with nan or inf' if spoilt else ''}"
+        return f"an array of shape {times(found.shape)} and dtype {found.dtype}{', with nan or inf' if spoilt else ''}"
     if isinstance(found, Blocks):
         spoilt = not np.isfinite(found.flat).all()
-        return f"Blocks of {_shapes(found.layout)}{', with nan or inf' if spoilt else ''}"
+        return f"Blocks of {shapes(found.layout)}{', with nan or inf' if spoilt else ''}"
     if isinstance(found, (list, tuple)) and len(found) > 3:
         return f"a {type(found).__name__} of length {len(found)}"
     if isinstance(found, (list, tuple)) and found:
@@ -217,11 +148,13 @@ def shown(found: object) -> str:
     return _short(repr(found), 60)
 
 
-def _shapes(layout: Layout) -> str:
-    return ", ".join(f"{name}: {_times(shape)}" for name, shape in zip(layout.names, layout.shapes, strict=True))
+def shapes(layout: Layout) -> str:
+    """``U: 8×2, V: 2×6``."""
+    return ", ".join(f"{name}: {times(shape)}" for name, shape in zip(layout.names, layout.shapes, strict=True))
 
 
-def _times(shape: tuple[int, ...]) -> str:
+def times(shape: tuple[int, ...]) -> str:
+    """``8×2``."""
     return "×".join(map(str, shape)) or "()"
 
 

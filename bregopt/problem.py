@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen, validators
 from bregopt import validate
 from bregopt.blocks import Blocks
 from bregopt.errors import IncompatibleError, parameter
-from bregopt.part_errors import blocks, instance
+from bregopt.part_results import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.oracle import Metric, Oracle

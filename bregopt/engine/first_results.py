@@ -12,19 +12,8 @@ import numpy as np
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.method import Method
 from bregopt.engine.state import Assumption, State
-from bregopt.part_errors import (
-    array,
-    blocks,
-    instance,
-    is_ours,
-    mistake,
-    number,
-    numbers,
-    pair,
-    part_errors,
-    real,
-    wrong_result,
-)
+from bregopt.part_errors import is_ours, mistake, part_errors, wrong_result
+from bregopt.part_results import array, blocks, instance, number, numbers, pair, real
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep
 from bregopt.parts.penalty import ScalarPenalty

@@ -17,7 +17,8 @@ from bregopt.host import defaults
 from bregopt.host.loading import Host, Plugin
 from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse
-from bregopt.part_errors import author_of, instance, pair, part_errors, wrong_result
+from bregopt.part_errors import author_of, part_errors, wrong_result
+from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx

@@ -15,7 +15,8 @@ from bregopt.engine.method import Method, Selector
 from bregopt.engine.solve import feasible
 from bregopt.errors import parameter
 from bregopt.host.compose import make, resolve, with_kernels
-from bregopt.part_errors import instance, pair, part_errors
+from bregopt.part_errors import part_errors
+from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.problem import Problem, ResolvedProblem, Start
 

@@ -19,6 +19,7 @@ LAYERS = [
         "compiled",
         "blocks",
         "part_errors",
+        "part_results",
         "parts",
         "problem",
         "rules",
