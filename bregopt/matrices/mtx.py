@@ -132,7 +132,7 @@ def _tables(lines: Iterator[str], stored: int, width: int) -> Iterator[tuple[sli
     while block := list(islice(lines, BLOCK)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a block without numbers
-            table = np.loadtxt(block, comments="%", ndmin=2)
+            table = _parsed(block, width)
         if not len(table):
             continue
         rows = slice(found, found + len(table))
@@ -148,3 +148,20 @@ def _tables(lines: Iterator[str], stored: int, width: int) -> Iterator[tuple[sli
         f"it announces {stored} entries of {width} numbers, but holds {'at least ' * (found > stored)}{found}"
         f"{f' of {table.shape[1]}' * (table.shape[1] != width)}"
     )
+
+
+def _parsed(block: list[str], width: int) -> Any:
+    try:
+        return np.loadtxt(block, comments="%", ndmin=2)
+    except ValueError:
+        for line in block:
+            if not _is_entry(line.partition("%")[0].split(), width):
+                raise ValueError(f"it announces entries of {width} numbers, and holds the line {line[:40]!r}") from None
+        raise
+
+
+def _is_entry(words: list[str], width: int) -> bool:
+    try:
+        return len([float(word) for word in words]) in (0, width)
+    except ValueError:
+        return False

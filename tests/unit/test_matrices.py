@@ -160,7 +160,11 @@ REFUSED = {
     "kind.mtx": (text("%%MatrixMarket matrix coordinate real nonsense\n1 1 1\n1 1 1\n"), FileError, "first line"),
     "sizes.mtx": (text("%%MatrixMarket matrix coordinate real general\n1 x 1\n1 1 1\n"), FileError, "sizes"),
     "short.mtx": (text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n"), FileError, "announces 2"),
-    "cut.mtx": (text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1E"), FileError, "damaged"),
+    "cut.mtx": (
+        text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1E"),
+        FileError,
+        "the line '2 2 1E'",
+    ),
     "beyond.mtx": (text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n"), FileError, "outside"),
     "half.mtx": (text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1.5 1 1\n"), FileError, "outside"),
     "complex.mtx": (text("%%MatrixMarket matrix array complex general\n1 1\n1 1\n"), DataError, "complex"),
