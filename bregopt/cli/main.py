@@ -1,11 +1,14 @@
 """The command ``bregopt``: its own commands, those of plugins, and how what goes wrong is told."""
 
+import errno
 import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from typing import Any, final
+from typing import Any, TextIO, final
 
 import click
 
@@ -21,6 +24,8 @@ from bregopt.part_errors import part_error
 INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 OWN = (solve, resume, plugins, check, new)
+UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+"""What a write to a full disk, or to what is closed, ends with; click sees to closed pipes."""
 
 
 @final
@@ -104,6 +109,7 @@ def commands(context: click.Context) -> None:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command and exit; what can be foreseen to go wrong is one line on stderr, without a traceback."""
+    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # formulas, on a terminal without Unicode
@@ -113,9 +119,16 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(_code(args))
 
 
+def _nowhere() -> TextIO:
+    """In place of a stream that the shell closed, as ``>&-`` does."""
+    return open(os.devnull, "w", encoding="utf-8")
+
+
 def _code(args: Sequence[str] | None) -> int:
     try:
-        return commands.main(args, prog_name="bregopt", standalone_mode=False) or 0
+        code = commands.main(args, prog_name="bregopt", standalone_mode=False) or 0
+        sys.stdout.flush()
+        return code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "bregopt"
         return _fail(f"{error.format_message()} Try '{path} --help'.")
@@ -124,11 +137,27 @@ def _code(args: Sequence[str] | None) -> int:
     except click.Abort:
         _say("interrupted", "Ctrl-C ended the command.")
         return INTERRUPTED
-    except Exception as error:  # a command or an option of a plugin
-        known = part_error(error)
-        if known is None:
-            raise
-        return _fail(str(known))
+    except OSError as error:
+        if error.errno not in UNWRITTEN or error.filename is not None:
+            return _foreign(error)
+        _discard(sys.stdout)
+        return _fail(f"The output cannot be written: {error.strerror}.")
+    except Exception as error:
+        return _foreign(error)
+
+
+def _foreign(error: Exception) -> int:
+    """What a command or an option of a plugin raised; what bregopt itself did is raised again."""
+    known = part_error(error)
+    if known is None:
+        raise error
+    return _fail(str(known))
+
+
+def _discard(stream: TextIO) -> None:
+    """Let go what the stream still holds: Python would try to write it once more at its end."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _fail(message: str) -> int:
@@ -141,7 +170,10 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _say(label: str, message: str) -> None:
-    click.echo(f"bregopt: {label}: {' '.join(message.split())}", err=True)
+    try:
+        click.echo(f"bregopt: {label}: {' '.join(message.split())}", err=True)
+    except OSError:
+        _discard(sys.stderr)
 
 
 if __name__ == "__main__":

@@ -115,3 +115,49 @@ def test_a_terminal_without_unicode_gets_escapes_and_no_traceback(args, escaped)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert escaped in out
+
+
+def in_a_shell(redirection, *args, **options):
+    """(exit code, stderr) of the command line with its streams as a shell redirects them."""
+    command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "bregopt", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, timeout=60, encoding="utf-8", check=False, **options)
+    return done.returncode, done.stderr
+
+
+SOLVE = ["solve", "--max-iterations", "1"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is always full")
+@pytest.mark.parametrize("args", [SOLVE, ["plugins"], ["--help"]])
+def test_a_full_disk_is_one_line_of_error(args):
+    code, err = in_a_shell("> /dev/full", *args)
+    assert (code, err) == (2, "bregopt: error: The output cannot be written: No space left on device.\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a disk that is always full")
+@pytest.mark.parametrize("redirection", ["2> /dev/full", "2>&-"])
+def test_an_error_that_cannot_be_told_still_ends_with_exit_code_2(redirection):
+    assert in_a_shell(redirection, "solve", "nowhere.npy") == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("args", "redirection"), [(SOLVE, ">&-"), (["plugins"], ">&-"), (["check", "l1"], ">&-"), (SOLVE, ">&- 2>&-")]
+)
+def test_a_closed_output_is_no_error(args, redirection):
+    assert in_a_shell(redirection, *args) == (0, "")
+
+
+@pytest.mark.parametrize("env", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "LANG": "C"}])
+def test_a_name_beyond_ascii_is_told_where_there_is_only_ascii(env):
+    env = os.environ | {"PYTHONCOERCECLOCALE": "0"} | env
+    code, err = in_a_shell("", "solve", "ü.npy", env=env)
+    assert code == 2
+    assert err.startswith("bregopt: error: The file '")
+    assert err.count("\n") == 1
+
+
+def test_a_narrow_terminal_gets_lines_that_fit():
+    process = start(*SOLVE, stdout=subprocess.PIPE, encoding="utf-8", env={"COLUMNS": "40"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 40

@@ -129,7 +129,7 @@ def as_local_matrix(
 def _is_stored(M: Any) -> bool:
     """Whether M is an array that lies elsewhere: a memory map, or a zarr, h5py or other array sliced by rows."""
     if isinstance(M, np.ndarray):
-        return isinstance(M, np.memmap) and M.flags.c_contiguous
+        return isinstance(M, np.memmap)
     described = isinstance(getattr(M, "dtype", None), np.dtype) and isinstance(getattr(M, "shape", None), tuple)
     return described and hasattr(M, "__getitem__") and not isinstance(M, np.generic)
 
