@@ -13,6 +13,7 @@ BregoptError
 └── NotSolvedError    (RuntimeError)  raised by ``result.raise_for_status()``
 
 PluginWarning (UserWarning) reports a plugin that was skipped.
+FaultWarning  (UserWarning) reports a fault of the machine or the cluster that a run goes on without.
 """
 
 
@@ -62,6 +63,10 @@ class NotSolvedError(BregoptError, RuntimeError):
 
 class PluginWarning(UserWarning):
     """A plugin was skipped."""
+
+
+class FaultWarning(UserWarning):
+    """A fault of the machine or the cluster, such as a full disk, which a run goes on without."""
 
 
 def parameter(name: str, owner: str, rule: str, found: object) -> ParameterError:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from distributed import Client, KilledWorker
 
 from bregopt.errors import BregoptError, DataError
+from bregopt_dask.waiting import patiently
 
 Out = TypeVar("Out")
 TRIES = 6
@@ -21,14 +22,24 @@ def persistently(client: Client, work: Callable[[], Out]) -> Out:
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
+        if failure and client.status != "running":
+            raise DataError(
+                f"The dask scheduler at {client.scheduler.address} is gone, and with it the rows of M. "
+                "Start the cluster and the run again."
+            ) from failure
         if client.status in ("closing", "closed"):
             raise DataError("The dask client was closed, and M lies on its cluster. Keep it open as long as M is used.")
         try:
-            return work()
+            return patiently(client, work)
         except BregoptError as error:
             raise type(error)(*error.args) from None  # without the frames of the worker
         except (OSError, CancelledError, KilledWorker) as error:
             failure = error
+    if isinstance(failure, KilledWorker):
+        raise DataError(
+            "Every worker of the dask cluster that ran a certain task died, mostly a sign that its memory was full. "
+            "Give the workers more memory, or M smaller chunks."
+        ) from failure
     raise DataError(
         f"The cluster failed {TRIES} times in a row. The last time: {type(failure).__name__}: {failure}"
     ) from failure
