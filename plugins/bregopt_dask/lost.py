@@ -8,7 +8,7 @@ from typing import TypeVar
 from distributed import Client, KilledWorker
 
 from bregopt.errors import BregoptError, DataError
-from bregopt_dask.waiting import patiently
+from bregopt_dask.waiting import StalledError, Watch
 
 Out = TypeVar("Out")
 TRIES = 6
@@ -18,6 +18,7 @@ PAUSE = 0.2
 
 def persistently(client: Client, work: Callable[[], Out]) -> Out:
     """What ``work``, a pure function, returns; a worker that was lost costs another try, what it raised is raised."""
+    watch = Watch(client)
     failure: Exception | None = None
     for attempt in range(TRIES):
         if attempt:
@@ -30,9 +31,11 @@ def persistently(client: Client, work: Callable[[], Out]) -> Out:
         if client.status in ("closing", "closed"):
             raise DataError("The dask client was closed, and M lies on its cluster. Keep it open as long as M is used.")
         try:
-            return patiently(client, work)
+            return watch.wait_for(work)
         except BregoptError as error:
-            raise type(error)(*error.args) from None  # without the frames of the worker
+            if not isinstance(error, StalledError) or isinstance(failure, StalledError):
+                raise type(error)(*error.args) from None  # without the frames of the worker
+            failure = error
         except (OSError, CancelledError, KilledWorker) as error:
             failure = error
     if isinstance(failure, KilledWorker):

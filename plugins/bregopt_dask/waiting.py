@@ -27,6 +27,11 @@ NAMED = 3
 """Workers that a message names."""
 
 
+@final
+class StalledError(DataError):
+    """Nothing is done although there are workers: it may help to ask them again."""
+
+
 def patience() -> float:
     """Seconds without a sign of life after which a worker counts as lost."""
     found = dask.config.get(SETTING, PATIENCE)
@@ -39,15 +44,6 @@ def patience() -> float:
             f"{SETTING} of dask's configuration must be a time above 0, such as '60s'. Got {found!r} instead."
         )
     return seconds
-
-
-def patiently(client: Client, work: Callable[[], Out]) -> Out:
-    """What ``work``, which waits for the cluster, returns or raises; it is left behind where the cluster is stuck."""
-    watch = Watch(client, patience())
-    answer = in_background(work)
-    while not wait([answer], timeout=watch.interval).done:
-        watch.look()
-    return answer.result()
 
 
 def in_background(work: Callable[[], Out]) -> "Future[Out]":
@@ -67,10 +63,10 @@ def in_background(work: Callable[[], Out]) -> "Future[Out]":
 @final
 @define(eq=False)
 class Watch:
-    """What is seen of a cluster during one piece of work, by looks: one that is itself halted takes none."""
+    """Waits for work, and looks at the cluster: looks are counted, as a program that is itself halted takes none."""
 
     client: Client
-    patience: float
+    patience: float = field(factory=patience)
     silence: dict[str, tuple[float, int]] = field(factory=dict)
     """of each worker its last sign of life, by the scheduler's clock, and for how many looks there was no other"""
     idle: int = 0
@@ -83,12 +79,20 @@ class Watch:
     """the one that the scheduler has not answered yet, asked some looks ago"""
     unanswered: int = 0
 
+    def wait_for(self, work: Callable[[], Out]) -> Out:
+        """What ``work`` returns or raises; where the cluster is stuck, it is left behind."""
+        self.idle = self.unanswered = 0
+        answer = in_background(work)
+        while not wait([answer], timeout=self.interval).done:
+            self._look()
+        return answer.result()
+
     @property
     def interval(self) -> float:
         """Seconds between two looks."""
         return self.patience / LOOKS
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Restart the workers that have fallen silent; raise where nothing is to be expected any more."""
         workers = self._workers()
         if workers is None:
@@ -102,9 +106,8 @@ class Watch:
         if self.idle >= LOOKS and set(silent) - self.restarted and self.rounds < ROUNDS:
             self._restart(silent)
         elif self.idle > 2 * LOOKS:  # one that falls silent is known by then
-            raise DataError(
-                f"The dask cluster has done nothing for {2 * self.patience:g} s: {self._why(workers, silent)}"
-            )
+            stuck = StalledError if workers and not silent else DataError
+            raise stuck(f"The dask cluster has done nothing for {2 * self.patience:g} s: {self._why(workers, silent)}")
 
     def _restart(self, silent: Sequence[str]) -> None:
         self.idle = 0

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import dask
 import pytest
-from bregopt_dask.waiting import LOOKS, patiently
+from bregopt_dask.lost import persistently
+from bregopt_dask.waiting import LOOKS, Watch
 
 import bregopt as bo
 
@@ -61,16 +62,16 @@ class PlayedCluster:
 
 
 def test_what_the_work_returns_or_raises_comes_through():
-    assert patiently(PlayedCluster({ONE: True}), lambda: 42) == 42
+    assert Watch(PlayedCluster({ONE: True})).wait_for(lambda: 42) == 42
     with pytest.raises(ZeroDivisionError):
-        patiently(PlayedCluster({ONE: True}), lambda: 1 / 0)
+        Watch(PlayedCluster({ONE: True})).wait_for(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize("executing", [(), (ONE,)])
 def test_a_worker_that_falls_silent_is_restarted_and_named_once(executing):
     cluster = PlayedCluster({ONE: False, TWO: True}, executing=executing)
     with pytest.warns(bo.errors.FaultWarning, match=f"No sign of life from the worker {ONE} for 0.04 s") as told:
-        assert patiently(cluster, cluster.work) == 42
+        assert Watch(cluster).wait_for(cluster.work) == 42
     assert cluster.restarted == [ONE]
     assert len(told) == 1
 
@@ -83,7 +84,7 @@ def test_a_long_task_of_a_worker_that_lives_is_waited_for():
             cluster.ended.wait(0.01)
         return 42
 
-    assert patiently(cluster, long_task) == 42
+    assert Watch(cluster).wait_for(long_task) == 42
     assert cluster.restarted == []
 
 
@@ -96,7 +97,7 @@ def test_tasks_that_go_on_finishing_are_progress():
             cluster.futures[len(cluster.futures)] = SimpleNamespace(status="finished")
         return 42
 
-    assert patiently(cluster, many_tasks) == 42
+    assert Watch(cluster).wait_for(many_tasks) == 42
 
 
 STUCK = {
@@ -111,7 +112,7 @@ STUCK = {
 def test_a_cluster_that_does_nothing_is_one_error(case):
     cluster, message = STUCK[case]
     with pytest.raises(bo.errors.DataError, match=message):
-        patiently(cluster, cluster.work)
+        Watch(cluster).wait_for(cluster.work)
 
 
 def test_a_cluster_whose_last_worker_fell_silent_is_an_error_that_names_it():
@@ -120,7 +121,7 @@ def test_a_cluster_whose_last_worker_fell_silent_is_an_error_that_names_it():
         pytest.warns(bo.errors.FaultWarning),
         pytest.raises(bo.errors.DataError, match=f"no workers left after it lost the worker {ONE}, from which no sign"),
     ):
-        patiently(cluster, threading.Event().wait)
+        Watch(cluster).wait_for(threading.Event().wait)
 
 
 def test_a_worker_that_stays_silent_although_it_was_restarted_is_an_error_that_names_it():
@@ -130,13 +131,13 @@ def test_a_worker_that_stays_silent_although_it_was_restarted_is_an_error_that_n
         pytest.warns(bo.errors.FaultWarning),
         pytest.raises(bo.errors.DataError, match=rf"no sign of life comes from the worker {ONE}\. If a task"),
     ):
-        patiently(cluster, cluster.work)
+        Watch(cluster).wait_for(cluster.work)
 
 
 def test_of_many_workers_a_few_are_named():
     cluster = PlayedCluster({f"tcp://10.0.0.{k}:1": False for k in range(6)})
     with pytest.warns(bo.errors.FaultWarning, match=r"from the workers tcp://10.0.0.0:1, .*0.2:1 and 3 more for"):
-        patiently(cluster, cluster.work)
+        Watch(cluster).wait_for(cluster.work)
 
 
 @pytest.mark.parametrize("value", ["soon", "0s", -1, None, []])
@@ -147,4 +148,19 @@ def test_a_patience_that_is_no_time_is_refused(value):
             bo.errors.ParameterError, match=r"bregopt.patience of dask's configuration must be a time above 0"
         ),
     ):
-        patiently(PlayedCluster({}), lambda: 42)
+        Watch(PlayedCluster({})).wait_for(lambda: 42)
+
+
+def test_work_that_got_stuck_is_asked_for_once_more():
+    cluster = PlayedCluster({ONE: True})
+    asked = []
+
+    def stuck_at_first():
+        asked.append(True)
+        return 42 if len(asked) == 2 else threading.Event().wait()
+
+    assert persistently(cluster, stuck_at_first) == 42
+    asked.clear()
+    with pytest.raises(bo.errors.DataError, match="no task runs at"):
+        persistently(cluster, lambda: asked.append(True) or threading.Event().wait())
+    assert len(asked) == 2
