@@ -8,7 +8,7 @@ from typing import TypeVar
 from distributed import Client, KilledWorker
 
 from bregopt.errors import BregoptError, DataError
-from bregopt_dask.waiting import StalledError, Watch
+from bregopt_dask.waiting import StalledError, Watch, gone
 
 Out = TypeVar("Out")
 TRIES = 6
@@ -24,10 +24,7 @@ def persistently(client: Client, work: Callable[[], Out]) -> Out:
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
         if failure and client.status != "running":
-            raise DataError(
-                f"The dask scheduler at {client.scheduler.address} is gone, and with it the rows of M. "
-                "Start the cluster and the run again."
-            ) from failure
+            raise gone(client) from failure
         if client.status in ("closing", "closed"):
             raise DataError("The dask client was closed, and M lies on its cluster. Keep it open as long as M is used.")
         try:

@@ -32,6 +32,14 @@ class StalledError(DataError):
     """Nothing is done although there are workers: it may help to ask them again."""
 
 
+def gone(client: Client) -> DataError:
+    """The error for a connection that is lost: with it the client has lost all that it had on the cluster."""
+    return DataError(
+        f"The dask scheduler at {client.scheduler.address} is gone, and with it the rows of M. "
+        "Start the cluster and the run again."
+    )
+
+
 def patience() -> float:
     """Seconds without a sign of life after which a worker counts as lost."""
     found = dask.config.get(SETTING, PATIENCE)
@@ -122,11 +130,12 @@ class Watch:
 
     def _workers(self) -> Mapping[str, Any] | None:
         """What the scheduler knows of its workers, or ``None`` if it has not answered yet."""
-        if self.client.status == "running":
-            self.question = self.question or in_background(partial(_known_workers, self.client))
-            if wait([self.question], timeout=self.interval).done:
-                workers, self.question, self.unanswered = self.question.result(), None, 0
-                return workers
+        if self.client.status != "running":
+            raise gone(self.client)
+        self.question = self.question or in_background(partial(_known_workers, self.client))
+        if wait([self.question], timeout=self.interval).done:
+            workers, self.question, self.unanswered = self.question.result(), None, 0
+            return workers
         self.unanswered += 1
         if self.unanswered < LOOKS:
             return None

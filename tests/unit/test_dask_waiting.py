@@ -115,6 +115,19 @@ def test_a_cluster_that_does_nothing_is_one_error(case):
         Watch(cluster).wait_for(cluster.work)
 
 
+def test_a_scheduler_that_goes_while_the_work_waits_for_it_is_named():
+    cluster = PlayedCluster({ONE: True})
+
+    def lose_the_connection():
+        cluster.status = "connecting"
+        threading.Event().wait()
+
+    with pytest.raises(
+        bo.errors.DataError, match=r"scheduler at tcp://10.0.0.9:8786 is gone, and with it the rows of M"
+    ):
+        persistently(cluster, lose_the_connection)
+
+
 def test_a_cluster_whose_last_worker_fell_silent_is_an_error_that_names_it():
     cluster = PlayedCluster({ONE: False})
     with (
