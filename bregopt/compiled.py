@@ -1,8 +1,7 @@
-"""Loops that numba compiles at their first use and keeps on disk; numba is imported here alone, and not before."""
+"""Loops that numba compiles at their first use and keeps on disk; numba is not imported before."""
 
 import os
 from collections.abc import Callable, Set
-from functools import partial
 from typing import Any, TypeVar
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
@@ -21,7 +20,11 @@ def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH) -> Loop:
     """The loop, compiled for each kind of arguments when it first meets them; it runs without the GIL."""
     from numba import njit
 
-    compiled: Loop = _cached(partial(njit, nogil=True, fastmath=set(fastmath), error_model="numpy"), loop)
+    from bregopt.compile_cache import cache_of
+
+    compiled: Loop = njit(loop, nogil=True, fastmath=set(fastmath), error_model="numpy")
+    if compiled is not loop:  # as it is with NUMBA_DISABLE_JIT
+        compiled._cache = cache_of(loop)  # type: ignore[attr-defined]
     return compiled
 
 
@@ -31,18 +34,14 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
     It is compiled at once, for arguments and a returned value of the types of those given. A loop that takes it is
     compiled once for all functions of these types.
     """
-    from numba import cfunc, typeof, types
+    from numba import typeof, types
+    from numba.core.ccallback import CFunc
+
+    from bregopt.compile_cache import cache_of
 
     result, *given = map(typeof, (returns, *arguments))
-    signature = result(*given)
-    compiled = _cached(partial(cfunc, signature, fastmath=set(fastmath), error_model="numpy"), loop)
-    compiled._numba_type_ = types.FunctionType(signature)  # else numba works it out at each call, for some 15 µs
+    compiled: Any = CFunc(loop, (tuple(given), result), {}, {"fastmath": set(fastmath), "error_model": "numpy"})
+    compiled._cache = cache_of(loop)
+    compiled.compile()
+    compiled._numba_type_ = types.FunctionType(result(*given))  # else numba works it out at each call, for some 15 µs
     return compiled
-
-
-def _cached(compiler: Callable[..., Callable[[Any], Any]], loop: Callable[..., Any]) -> Any:
-    """The compiled loop, kept on disk where that is possible."""
-    try:
-        return compiler(cache=True)(loop)
-    except RuntimeError:  # no folder to keep it in
-        return compiler()(loop)

@@ -15,7 +15,8 @@ BregoptError
 
 BregoptWarning (UserWarning)
 ├── PluginWarning         a plugin was skipped
-└── CheckpointWarning     a run could not be saved, and goes on
+├── CheckpointWarning     a run could not be saved, and goes on
+└── FaultWarning          a fault of the machine or the cluster that a run goes on without
 """
 
 
@@ -77,6 +78,10 @@ class PluginWarning(BregoptWarning):
 
 class CheckpointWarning(BregoptWarning):
     """A run could not be saved, and goes on."""
+
+
+class FaultWarning(BregoptWarning):
+    """A fault of the machine or the cluster, such as a full disk, which a run goes on without."""
 
 
 def parameter(name: str, owner: str, rule: str, found: object) -> ParameterError:

@@ -22,14 +22,15 @@ def load(M: Any) -> Distributed:
     client = _client()
     whole = M.rechunk({1: -1})
     chunks = [chunk for chunk in zip(whole.to_delayed()[:, 0], whole.chunks[0], strict=True) if chunk[1]]
-    threads = max(1, sum(client.nthreads().values()) // len(chunks))  # a worker runs a task on each of its threads
 
-    def survey() -> tuple[Any, Any]:
+    def survey() -> tuple[Workers, Any]:
+        threads = max(1, sum(client.nthreads().values()) // len(chunks))  # a worker runs a task on each of its threads
         blocks = client.compute([delayed(hold)(chunk, (height, M.shape[1]), threads) for chunk, height in chunks])
-        return blocks, client.gather(client.map(RowBlock.facts, blocks, pure=False))
+        facts = client.gather(client.map(RowBlock.facts, blocks, pure=False))
+        return Workers.holding(client, blocks), facts
 
     try:
-        blocks, facts = persistently(client, survey)
+        workers, facts = persistently(client, survey)
     except (BregoptError, Warning):
         raise
     except ImportError as error:
@@ -42,7 +43,6 @@ def load(M: Any) -> Distributed:
     edges = tuple(np.cumsum([0, *(height for _, height in chunks)]).tolist())
     norm = math.hypot(*norms)
     check_matrix(norm, min(kinds, key=operator.attrgetter("itemsize")))
-    workers = Workers.holding(client, blocks)
     return Distributed(M.shape, np.result_type(*kinds), norm, sum(nonzeros), min(lowest), workers, edges)
 
 

@@ -16,6 +16,7 @@ LAYERS = [
     *(
         "errors",
         "validate",
+        "compile_cache",
         "compiled",
         "blocks",
         "part_errors",

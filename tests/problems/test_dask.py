@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import dask
 import dask.array as da
@@ -222,6 +223,7 @@ def test_a_client_that_was_closed_is_named():
 
 class Running:
     status = "running"
+    scheduler = SimpleNamespace(address="tcp://10.0.0.9:8786")
 
 
 def failing(*failures):
@@ -244,6 +246,23 @@ def test_what_the_cluster_loses_is_done_again_a_few_times(monkeypatch):
         lost.persistently(Running(), failing(*[OSError("gone")] * 6))
     killed = KilledWorker("sums", None, 3)
     assert lost.persistently(Running(), failing(killed)) == 42
+    with pytest.raises(bo.errors.DataError, match="mostly a sign that its memory was full"):
+        lost.persistently(Running(), failing(*[killed] * 6))
+
+
+@pytest.mark.parametrize("status", ["connecting", "closed"])
+def test_a_scheduler_that_is_gone_is_named_at_once(status, monkeypatch):
+    monkeypatch.setattr(lost, "PAUSE", 0.0)
+    client = Running()
+
+    def work():
+        client.status = status
+        raise lost.CancelledError
+
+    with pytest.raises(
+        bo.errors.DataError, match=r"scheduler at tcp://10.0.0.9:8786 is gone, and with it the rows of M"
+    ):
+        lost.persistently(client, work)
 
 
 def test_other_errors_are_not_tried_again():

@@ -78,7 +78,7 @@ def test_what_listens_but_is_no_scheduler_is_refused_and_leaves_no_client_behind
         code, out, err = call("solve", file, "--dask", f"tcp://127.0.0.1:{silent.getsockname()[1]}")
     assert (code, out) == (2, "")
     assert "no dask scheduler answers at 'tcp://127.0.0.1:" in err
-    assert [client for client in gc.get_objects() if isinstance(client, Client) and client.status == "connecting"] == []
+    assert [thing for thing in gc.get_objects() if type(thing) is Client and thing.status == "connecting"] == []
 
 
 def test_a_scheduler_without_workers_is_refused(call, file, monkeypatch):

@@ -1,0 +1,140 @@
+"""What is compiled is kept on disk; where that fails, the loops are compiled, and it is said once."""
+
+import importlib.util
+import os
+import pickle
+
+import numba
+import numpy as np
+import pytest
+
+from bregopt import compile_cache, compiled
+from bregopt.errors import FaultWarning
+
+SOURCE = """
+def double(x, out):
+    for i in range(x.size):
+        out[i] = 2.0 * x[i]
+    return x.size
+"""
+X = np.arange(3.0)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty folder for what is compiled."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(compile_cache, "_told", set())
+    return tmp_path / "cache"
+
+
+def load(path, source=SOURCE):
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location("loops", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.double
+
+
+@pytest.fixture
+def double(tmp_path):
+    return load(tmp_path / "loops.py")
+
+
+def by_jit(double):
+    """Compile it and run it: whether its compiled form was on disk."""
+    loop, out = compiled.jit(double), np.empty(3)
+    assert loop(X, out) == 3
+    np.testing.assert_array_equal(out, 2 * X)
+    return sum(loop.stats.cache_hits.values()) == 1
+
+
+def by_first_class(double):
+    return compiled.first_class(double, X, np.empty(3), returns=0).cache_hits == 1
+
+
+BOTH = pytest.mark.parametrize("compile_and_run", [by_jit, by_first_class])
+
+
+@BOTH
+def test_a_loop_is_compiled_once_and_then_found(double, compile_and_run):
+    assert [compile_and_run(double) for _ in range(3)] == [False, True, True]
+
+
+def test_another_version_of_a_loop_is_compiled_anew_and_leaves_nothing_of_the_first(tmp_path, folder):
+    for factor in ("2.0", "4.0 / 2.0"):
+        double = load(tmp_path / "loops.py", SOURCE.replace("2.0", factor))
+        assert [by_jit(double), by_jit(double)] == [False, True]
+    assert sorted(path.suffix for path in folder.rglob("*.nb?")) == [".nbc", ".nbi"]
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def one_bit_wrong(content):
+    return content[:-100] + bytes([content[-100] ^ 1]) + content[-99:]
+
+
+def without_checksum(content):
+    return pickle.dumps("as another program may have written it")
+
+
+def empty(content):
+    return b""
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [truncated, one_bit_wrong, without_checksum, empty])
+def test_a_damaged_file_is_named_once_and_replaced(double, folder, compile_and_run, kind, damage):
+    compile_and_run(double)
+    (file,) = folder.rglob(f"*.{kind}")
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.warns(FaultWarning, match=f"cannot be read: .*{kind} is damaged. They are compiled and kept again"):
+        assert not compile_and_run(double)
+    assert compile_and_run(double)
+
+
+def test_machine_code_whose_index_is_there_may_be_missing(double, folder):
+    by_jit(double)
+    (file,) = folder.rglob("*.nbc")
+    file.unlink()
+    assert [by_jit(double), by_jit(double)] == [False, True]
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(compile_cache.CheckedFiles, "_save_data", fail)
+
+
+@BOTH
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_said_once_and_leaves_nothing_behind(double, folder, compile_and_run):
+    with pytest.warns(FaultWarning, match=r"cannot be kept: .*No space left on device. Free some space") as told:
+        assert [compile_and_run(double) for _ in range(2)] == [False, False]
+    assert len(told) == 1
+    assert list(folder.rglob("*.nb?")) == []
+
+
+def test_a_file_that_cannot_be_removed_does_not_end_a_run(double, folder, monkeypatch):
+    by_jit(double)
+    for file in folder.rglob("*.nb?"):
+        file.write_bytes(b"garbage")
+    monkeypatch.setattr(compile_cache.CheckedFiles, "remove", lambda self: os.unlink("/"))
+    with pytest.warns(FaultWarning) as told:
+        assert not by_jit(double)
+    assert len(told) == 2  # neither read nor kept
+
+
+@BOTH
+def test_no_folder_that_can_be_written_is_said_once(double, tmp_path, monkeypatch, compile_and_run):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator", raising=False)
+    with pytest.warns(FaultWarning, match=r"cannot be kept: .*Set NUMBA_CACHE_DIR to a folder") as told:
+        assert [compile_and_run(double) for _ in range(2)] == [False, False]
+    assert len(told) == 1
