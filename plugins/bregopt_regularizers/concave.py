@@ -37,4 +37,4 @@ class ConcavePenalty(Regularizer):
         r, tau = np.abs(X), self.eta * np.asarray(step, dtype=floating(X))
         z = np.maximum(r - self.loss(r, tau), 0.0)
         better = tau * self.phi(z) < z * (r - 0.5 * z)  # than zero: τφ(z) + (z − r)²/2 < r²/2
-        return np.asarray(np.where(better, np.copysign(z, X), 0.0), dtype=floating(X))
+        return np.asarray(np.where(better | np.isnan(r), np.copysign(z, X), 0.0), dtype=floating(X))

@@ -146,7 +146,7 @@ SINGULAR = {
     "U = 0": lambda U, V: (0 * U, V),
     "V = 0": lambda U, V: (U, 0 * V),
     "both zero": lambda U, V: (0 * U, 0 * V),
-    "V all but zero": lambda U, V: (U, 1e-170 * V),
+    "V all but zero": lambda U, V: (U, 1e-9 * V),
 }
 
 

@@ -1,5 +1,6 @@
 """Leading singular values of M: by Lanczos where M is in memory, by a few passes over its rows where it is not."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -71,15 +72,21 @@ def leading(M: "LocalMatrix", rank: int) -> tuple[Array, Array, Array]:
         return subspace(lambda Z: gram(M, Z), lambda Z: image(M, Z), M.shape[1], rank)
     if rank > min(M.shape) // 3 or min(M.shape) <= 64:
         return _factorised(M, rank)
-    from scipy.sparse.linalg import ArpackError, svds
+    from scipy.sparse.linalg import ArpackError, aslinearoperator, svds
 
     v0 = np.random.default_rng(0).standard_normal(min(M.shape)).astype(M.dtype)
+    size = 2.0 ** math.frexp(M.frobenius)[1]  # ARPACK takes squared singular values far below 1 for zero
     try:
-        U, s, Vt = svds(M.matrix(), k=rank, v0=v0, tol=1e-9 if M.dtype == np.float64 else 1e-5)
+        U, s, Vt = svds(
+            aslinearoperator(M.matrix()) * M.dtype.type(1.0 / size),
+            k=rank,
+            v0=v0,
+            tol=1e-9 if M.dtype == np.float64 else 1e-5,
+        )
     except ArpackError:  # singular values too close to each other for Lanczos
         return _factorised(M, rank)
     order = np.argsort(-s)
-    return U[:, order], s[order], Vt[order]
+    return U[:, order], s[order] * M.dtype.type(size), Vt[order]
 
 
 def subspace(gram: Gram, image: Gram, n: int, rank: int) -> tuple[Array, Array, Array]:
