@@ -60,7 +60,7 @@ class AAPB(Method[PlannedStep]):
         D, H = plan.model.kernel.divergence(state.Y, Y), problem.regularizer.value(Y)
         rise = seen.value + H - state.objective if seen else state.objective - plan.last.objective
         taken = TakenStep(state.iteration + 1, state.Y, plan.model, D, plan.memory, state.objective, rise)
-        made = BregmanStep(problem, state.Y, plan, self.beta, trial, self.guard, Y)
+        made = BregmanStep(problem, plan, self.beta, trial, self.guard, Y)
         following = self._plan(problem, Y, taken, step)
         after = State.at(
             problem.oracle.evaluate(Y),
@@ -92,10 +92,10 @@ class AAPB(Method[PlannedStep]):
             model = BregmanModel(problem, evaluation, forecast.policy.kernel_at(evaluation.norms), step)
             smad = problem.smooth.constants(model.kernel, evaluation.norms, evaluation.reduced)
             gap = model.lower_gap(Y, problem.oracle.evaluate(Y)) if self.beta.exact and beta > 0 else None
-            plan = PlannedStep(last, beta, model, smad, memory, gap)
-            if gap is None or plan.beta_test(Y, self.beta):
+            plan = PlannedStep(Y, last, beta, model, smad, memory, gap)
+            if gap is None or plan.beta_test(self.beta):
                 return plan
-            beta = plan.shorter_beta(Y, self.beta)
+            beta = plan.shorter_beta(self.beta)
 
     def _evaluate(self, problem: ResolvedProblem, Y: Blocks, Y_bar: Blocks) -> Evaluation:
         """W^{k+1} and ∇F(Ȳ^k, W^{k+1})."""

@@ -127,6 +127,8 @@ class KernelForecast:
 class PlannedStep:
     """Everything decided for the step from Y^k, before it is taken: λ_k and ψ_k, β_k and Ȳ^k, and W^{k+1}."""
 
+    Y: Blocks
+    """Y^k"""
     last: TakenStep
     beta: float
     model: BregmanModel
@@ -136,37 +138,39 @@ class PlannedStep:
     gap: float | None = None
     """F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), where it was evaluated"""
 
-    def beta_test(self, Y: Blocks, rule: Extrapolation) -> bool:
+    def beta_test(self, rule: Extrapolation) -> bool:
         """Assumption 2 at Ȳ, for a kernel and a step that may change, with the gap of F or the least known bound."""
-        if self.beta == 0 or self.model.Y_bar is Y:
+        if self.beta == 0 or self.model.Y_bar is self.Y:
             return True
-        cost, budget = self._sides(Y, rule)
+        cost, budget = self._sides(rule)
         if cost <= budget:
             return True
         evaluation = self.model.evaluation
         if self.gap is not None:
             noise = evaluation.rounding * (evaluation.scale + abs(evaluation.value_at or 0.0))
         else:  # Ȳ is rounded to the last digits of Y
-            noise = budget * (1e-9 + 1e-15 * Y.norm() / (self.model.Y_bar - Y).norm())
+            noise = budget * (1e-9 + 1e-15 * self.Y.norm() / (self.model.Y_bar - self.Y).norm())
         return cost <= budget + noise
 
-    def forgiven(self, Y: Blocks, rule: Extrapolation) -> float:
+    def forgiven(self, rule: Extrapolation) -> float:
         """What the test of Assumption 2 misses, and what the gradient's rounding may where the gap is only bounded."""
-        if self.beta == 0 or self.model.Y_bar is Y:
+        if self.beta == 0 or self.model.Y_bar is self.Y:
             return 0.0
-        cost, budget = self._sides(Y, rule)
-        unseen = self.model.evaluation.gradient_rounding * (Y - self.model.Y_bar).norm() if self.gap is None else 0.0
+        cost, budget = self._sides(rule)
+        unseen = (
+            self.model.evaluation.gradient_rounding * (self.Y - self.model.Y_bar).norm() if self.gap is None else 0.0
+        )
         return max(cost - budget, 0.0) + unseen
 
-    def shorter_beta(self, Y: Blocks, rule: Extrapolation) -> float:
+    def shorter_beta(self, rule: Extrapolation) -> float:
         """A β that should pass, if both sides of the test grow like β²; zero where it would be tiny."""
-        cost, budget = self._sides(Y, rule)
+        cost, budget = self._sides(rule)
         beta = self.beta * min(0.8, 0.95 * math.sqrt(budget / cost))
         return beta if beta > 1e-3 else 0.0
 
-    def _sides(self, Y: Blocks, rule: Extrapolation) -> tuple[float, float]:
+    def _sides(self, rule: Extrapolation) -> tuple[float, float]:
         """What Assumption 2 compares: D_{ψ_k}(Y, Ȳ)/λ_k + gap, and (δ − ε)·D_{ψ_{k−1}}(Y^{k−1}, Y)/λ_{k−1}."""
-        step, Y_bar = self.model.step, self.model.Y_bar
+        step, Y, Y_bar = self.model.step, self.Y, self.model.Y_bar
         D = self.model.kernel.divergence(Y, Y_bar)
         budget = (rule.delta - rule.epsilon) * self.last.divergence / self.last.model.step
         if self.gap is not None:
@@ -185,8 +189,6 @@ class BregmanStep:
     """A step that was taken from Y^k, as the assumptions are tested on it."""
 
     problem: ResolvedProblem
-    Y: Blocks
-    """Y^k"""
     plan: PlannedStep
     rule: Extrapolation
     trial: Trial | None
@@ -209,11 +211,11 @@ def _step_forgives(it: BregmanStep) -> float:
 
 
 def _extrapolation(it: BregmanStep) -> bool:
-    return it.guarded or it.plan.beta_test(it.Y, it.rule)
+    return it.guarded or it.plan.beta_test(it.rule)
 
 
 def _extrapolation_forgives(it: BregmanStep) -> float:
-    return 0.0 if it.guarded else it.plan.forgiven(it.Y, it.rule)
+    return 0.0 if it.guarded else it.plan.forgiven(it.rule)
 
 
 def _convexity(it: BregmanStep) -> bool:
@@ -228,7 +230,7 @@ def _proximal_map(it: BregmanStep) -> bool:
 
 
 def _proximal_map_forgives(it: BregmanStep) -> float:
-    return it.plan.model.rounding(it.reached, it.Y)
+    return it.plan.model.rounding(it.reached, it.plan.Y)
 
 
 ASSUMPTIONS = (

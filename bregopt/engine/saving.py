@@ -1,4 +1,4 @@
-"""Values as JSON and arrays, and back: what a method keeps in its states, a rule, a method; and what a problem is.
+"""Values as JSON and arrays, and back: what a method keeps in its states, a rule, a method, the parts of a problem.
 
 Nothing is pickled. A value is made of numbers, text, tuples, lists, mappings, arrays, ``Blocks`` and attrs classes.
 What belongs to the problem or to the method itself (the data, a regularizer, a kernel) is saved as its place there, so
@@ -7,7 +7,6 @@ it is that object again after loading. An object that occurs twice is saved once
 
 import math
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, final
 
@@ -15,33 +14,27 @@ import attrs
 import numpy as np
 
 from bregopt.blocks import Blocks, Layout, blocks_over
+from bregopt.engine.bregman_step import PlannedStep
 from bregopt.errors import FileError, IncompatibleError
 from bregopt.parts.oracle import Evaluation
 from bregopt.problem import ResolvedProblem
 
 Json = Any
 """None, a truth value, a number, text, a list or a mapping of text to such."""
-UNSAVED = "unsaved"
-"""Metadata of an attrs field, ``field(metadata={"unsaved": True})``: it is no part of what a problem is, such as the
-number of threads, and may differ when a run goes on."""
-WHOLE = 2**20
-"""Bytes of an array up to which its checksum is that of all entries; of a larger one it is that of a sample."""
-SAMPLED = 2**16
-"""Entries of a sample."""
 
 
-def _is_attrs(value: object) -> bool:
+def is_attrs(value: object) -> bool:
     return attrs.has(type(value))
 
 
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 
-def _is_sparse(value: object) -> bool:
+def is_sparse(value: object) -> bool:
     return type(value).__module__.startswith("scipy.sparse") and type(value).__name__ in SPARSE
 
 
-def _plain(value: object) -> bool:
+def is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, str)) or type(value) is float
 
 
@@ -96,9 +89,9 @@ def _inside(place: str, value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _inside(f"{place}[{key!r}]", item)
-    elif not _plain(value):
+    elif not is_plain(value):
         yield place, value
-        if _is_attrs(value):
+        if is_attrs(value):
             for it in attrs.fields(type(value)):
                 yield from _inside(f"{place}.{it.name}", getattr(value, it.name))
 
@@ -119,7 +112,7 @@ class Saver:
 
     def save(self, value: Any, where: str) -> Json:
         """The value as JSON; ``where`` names it in an error."""
-        if _plain(value):
+        if is_plain(value):
             return value if not isinstance(value, float) or math.isfinite(value) else {"float": repr(value)}
         if self._places is not None and id(value) in self._places.names:
             return {"place": self._places.names[id(value)]}
@@ -148,21 +141,30 @@ class Saver:
             shapes = [list(shape) for shape in value.layout.shapes]
             entry = {"names": list(value.names), "shapes": shapes, "flat": self.save(value.flat, where)}
             return self._object({"blocks": entry})
-        if _is_sparse(value):
+        if is_sparse(value):
             arrays = [self.save(array, where) for array in (value.data, value.indices, value.indptr)]
             return self._object({"sparse": [type(value).__name__, list(value.shape), *arrays]})
-        if not _is_attrs(value):
+        if not is_attrs(value):
             raise _cannot(where, value, f"a {type(value).__module__}.{type(value).__qualname__}")
         kind = type(value)
         name = f"{kind.__module__}:{kind.__qualname__}"
         if _found(name) is not kind:
             raise _cannot(where, value, f"a {kind.__qualname__}, which does not stand at the top of a module")
+        if isinstance(value, PlannedStep):
+            self._note_extrapolated(value, where)
         fields = {
             it.alias: self.save(getattr(value, it.name), f"{where}.{it.name}")
             for it in attrs.fields(kind)
             if it.init and not (kind is Evaluation and it.name == "W")  # W(Y) is made again
         }
         return self._object({"class": name, "fields": fields})
+
+    def _note_extrapolated(self, plan: PlannedStep, where: str) -> None:
+        """Ȳ = Y + β(Y − Y_prev) is saved as that, where it is that to the last bit: it needs no room."""
+        Y, Y_prev, Y_bar = plan.Y, plan.last.Y_prev, plan.model.Y_bar
+        if plan.beta > 0 and np.array_equal(Y.plus(plan.beta, Y - Y_prev).flat, Y_bar.flat):
+            parts = [self.save(Y, where), self.save(Y_prev, where), plan.beta]
+            self._known.setdefault(id(Y_bar), self._object({"extrapolated": parts}))
 
     def _array(self, array: np.ndarray[Any, Any], where: str, *, scalar: bool) -> Json:
         if array.dtype.kind not in "fiub":
@@ -230,6 +232,9 @@ class Loader:
     def _new(self, kind: str, content: Json) -> Any:
         if kind == "object":
             entry = self._objects[content]
+            if "extrapolated" in entry:
+                Y, Y_prev, beta = map(self.load, entry["extrapolated"])
+                return Y.plus(beta, Y - Y_prev)
             if "sparse" in entry:
                 return self._sparse(*entry["sparse"])
             return self._blocks(entry["blocks"]) if "blocks" in entry else self._instance(**entry)
@@ -293,51 +298,3 @@ def from_json(json: Json, packages: Set[str]) -> Any:
         return np.array(entries, dtype).reshape(shape)
 
     return Loader(array, json["objects"], packages).load(json["value"])
-
-
-# ---- what a problem is, in order to compare
-
-
-def described(value: Any) -> Json:
-    """What a value is made of, as JSON to be compared: of an array its shape, type and checksum."""
-    if _plain(value):
-        return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
-    if isinstance(value, (tuple, list)):
-        return [described(item) for item in value]
-    if isinstance(value, Mapping):
-        return {str(key): described(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return {"shape": list(value.shape), "dtype": str(value.dtype), "checksum": checksum(value)}
-    kind = type(value)
-    entry: dict[str, Json] = {"class": f"{kind.__module__}.{kind.__qualname__}"}
-    if _is_sparse(value):
-        return entry | described({"shape": value.shape, "data": value.data, "indices": value.indices})
-    if _is_attrs(value):
-        kept = [it.name for it in attrs.fields(kind) if not it.metadata.get(UNSAVED)]
-        return entry | {name: described(getattr(value, name)) for name in kept}
-    for name in ("shape", "dtype", "__qualname__"):
-        if hasattr(value, name):
-            entry[name] = str(getattr(value, name))
-    return entry
-
-
-def checksum(array: np.ndarray[Any, Any]) -> int:
-    """The CRC-32 of an array, or of a sample of it where it is large."""
-    if array.nbytes > WHOLE:
-        places = np.linspace(0, array.size - 1, SAMPLED).astype(np.int64)
-        array = array[np.unravel_index(places, array.shape)]
-    return zlib.crc32(np.ascontiguousarray(array).tobytes())
-
-
-def differences(then: Json, now: Json, where: str = "") -> Iterator[str]:
-    """Where two descriptions differ, each as a phrase."""
-    if isinstance(then, dict) and isinstance(now, dict):
-        for key in {**then, **now}:
-            yield from differences(then.get(key), now.get(key), f"{where}.{key}" if where else key)
-    elif then != now:
-        yield f"{where} was {_short(then)} and is {_short(now)}"
-
-
-def _short(json: Json) -> str:
-    text = str(json)
-    return text if len(text) <= 60 else f"{text[:57]}…"

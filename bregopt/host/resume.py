@@ -19,10 +19,11 @@ from bregopt.engine.checkpoint import (
     write_archive,
     write_file,
 )
+from bregopt.engine.description import described, differences
 from bregopt.engine.method import Method
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
-from bregopt.engine.saving import Json, Loader, Saver, described, differences, from_json, package_of, parts_of, to_json
+from bregopt.engine.saving import Json, Loader, Saver, from_json, package_of, parts_of, to_json
 from bregopt.engine.solve import go_on
 from bregopt.engine.state import State
 from bregopt.errors import FileError, IncompatibleError, parameter
