@@ -150,7 +150,9 @@ def row(label: str, text: str) -> str:
             line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
     ]
-    return click.style(label.ljust(LABEL), bold=True) + f"\n{' ' * LABEL}".join(lines)
+    label = label.ljust(LABEL)
+    shown = label if os.environ.get("TERM") == "dumb" else click.style(label, bold=True)
+    return shown + f"\n{' ' * LABEL}".join(lines)
 
 
 def check_folder(folder: Path) -> None:

@@ -27,7 +27,7 @@ from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 EXCESS, PATIENCE = 1e3, 10
 """An objective above that many times the scale of its first value, for that many iterations, is divergence."""
 TINY_STEP = 1e-12
-"""The step of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
+"""The step, over |Y|², of the proximal map that makes an infeasible start feasible: a projection, for an indicator."""
 
 
 def run(
@@ -183,7 +183,8 @@ class Course:
         relative = None if A is None else self.iteration.relative(A)
         notes = self.notes
         if not end.Y.flat.any():
-            notes += ("Every block is zero, a stationary point that no step leaves: the weights of H are too large.",)
+            why = "" if self.problem.regularizer.is_zero else ": the weights of H are too large"
+            notes += (f"Every block is zero, a stationary point that no step leaves{why}.",)
         return Result(
             Y=end.Y,
             W=self.problem.block.argmin(self.problem.smooth, end.Y),
@@ -209,7 +210,7 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
     notes: tuple[str, ...] = ()
     if not math.isfinite(problem.regularizer.value(Y)):
         Y, notes = (
-            problem.regularizer.prox(Y, TINY_STEP),
+            problem.regularizer.prox(Y, TINY_STEP / (Y.dot(Y) or 1.0)),
             ("The start was infeasible for H; its proximal map was taken.",),
         )
     return Y, notes

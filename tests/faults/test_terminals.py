@@ -53,7 +53,6 @@ def test_a_width_that_is_none_is_no_error(columns):
     assert (done.code, done.err) == (0, "")
 
 
-@pytest.mark.xfail(reason="the labels of the summary are bold on every terminal", strict=False)
 def test_a_dumb_terminal_gets_no_escapes():
     code, shown = on_a_terminal("solve", "--max-seconds", 1, TERM="dumb")
     assert code == 0

@@ -180,6 +180,8 @@ def _check_places(M: Any) -> None:
     try:
         if hasattr(M, "check_format"):
             M.check_format(full_check=True)
+            if np.any(M.indptr[1:] < M.indptr[:-1]):  # which a difference of 64 bits may hide
+                raise ValueError("the index pointer falls")
         elif M.format == "coo" and M.nnz:
             for axis, places in enumerate(M.coords):
                 if places.min() < 0 or places.max() >= M.shape[axis]:
