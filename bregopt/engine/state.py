@@ -95,7 +95,14 @@ class State(Generic[Inner]):
 
     @classmethod
     def at(
-        cls, evaluation: Evaluation, H: float, *, inner: Inner, iteration: int = 0, lag: float = 0.0, **known: Any
+        cls,
+        evaluation: Evaluation,
+        H: float,
+        *,
+        inner: Inner = _NOTHING,
+        iteration: int = 0,
+        lag: float = 0.0,
+        **known: Any,
     ) -> "State[Inner]":
         """At the Y of an evaluation, with H(Y); ``lag`` is what the Lyapunov function adds to Φ."""
         return cls(

@@ -45,8 +45,9 @@ def test_a_plugin_file_is_listed_with_its_parts_as_they_are_written(call, tmp_pa
     (tmp_path / "mine.py").write_text(
         "import bregopt\n\n"
         "class Mine(bregopt.Regularizer):\n"
-        "    '''H(X) = [bold]nothing[/bold] :smile:'''\n\n"
-        "    value = prox = lambda self, *_: 0.0\n\n"
+        "    '''H(X) = [bold]nothing[/bold] :smile:'''\n"
+        "    def value(self, X): return 0.0\n"
+        "    def prox(self, X, step): return X.copy()\n\n"
         "@bregopt.hookimpl\n"
         "def bregopt_register(registry):\n"
         "    registry.add(bregopt.Regularizer, 'mine', Mine)\n"
