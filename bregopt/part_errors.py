@@ -27,7 +27,7 @@ LONGEST = 200
 """Characters of a foreign message that are repeated."""
 
 
-def leave_as_it_is(error: Exception) -> None:
+def leave_as_it_is(error: BaseException) -> None:
     """Let ``raise_named`` pass what a function of the caller raised."""
     setattr(error, LEFT, True)
 

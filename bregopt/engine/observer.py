@@ -34,6 +34,6 @@ class FunctionObserver(Observer):
     def see(self, state: State) -> None:
         try:
             self.function(state)
-        except Exception as error:  # the caller's own, who may want to catch it
+        except (Exception, SystemExit) as error:  # the caller's own, who may want to catch it
             leave_as_it_is(error)
             raise
