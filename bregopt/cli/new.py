@@ -3,8 +3,6 @@
 import os
 import re
 import shlex
-import shutil
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
@@ -13,6 +11,7 @@ import click
 
 import bregopt
 from bregopt.cli.templates import kernel, problem, regularizer
+from bregopt.engine.checkpoint import draft_in
 from bregopt.errors import DuplicateNameError, FileError, parameter
 
 KINDS = {"regularizer": regularizer, "kernel": kernel, "problem": problem}
@@ -139,18 +138,11 @@ def write(target: Path, files: Mapping[str, str]) -> None:
         raise FileError(f"{str(target)!r} exists already. Choose another name or another --dir.")
     if not target.parent.is_dir():
         raise FileError(f"The folder {str(target.parent)!r} does not exist. Make it, or choose another --dir.")
-    draft = target.parent / f".bregopt-{uuid.uuid4().hex}"
-    try:
+    with draft_in(target.parent) as draft:
         for path, text in files.items():
             (draft / path).parent.mkdir(parents=True, exist_ok=True)
             (draft / path).write_text(text, encoding="utf-8")
         os.rename(draft, target)
-    except OSError as error:
-        raise FileError(
-            f"{str(target)!r} cannot be written: {error.strerror or error}. Choose another --dir."
-        ) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def commands(kind: str, name: str, target: Path) -> list[str]:

@@ -6,9 +6,7 @@ import os
 import platform
 import shutil
 import textwrap
-import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
 
@@ -18,7 +16,7 @@ from attrs import asdict, frozen
 
 import bregopt
 from bregopt.engine.certificate import Certificate
-from bregopt.engine.checkpoint import FACTORS, refuse_unfinished, sync_folder
+from bregopt.engine.checkpoint import FACTORS, draft_in, refuse_unfinished, sync_folder
 from bregopt.engine.result import Result
 from bregopt.errors import FileError
 
@@ -164,7 +162,7 @@ def check_folder(folder: Path) -> None:
     for path in (folder / name for name in FILES):
         if path.is_dir():
             raise FileError(f"--out: {str(path)!r} is a folder, where a file is to be written. Remove it.")
-    with _draft_in(next(path for path in (folder, *folder.absolute().parents) if path.exists())):
+    with draft_in(next(path for path in (folder, *folder.absolute().parents) if path.exists()), "--out: "):
         pass
 
 
@@ -173,7 +171,7 @@ def write_run(folder: Path, run: Run, options: Mapping[str, Any]) -> None:
 
     In a folder with an older run its run.json goes first, and the new one comes last: where there is one, all is whole.
     """
-    with _draft_in(folder if folder.exists() else folder.absolute().parent) as draft:
+    with draft_in(folder if folder.exists() else folder.absolute().parent, "--out: ") as draft:
         _write_factors(draft / FACTORS, run.result)
         _write_history(draft / "history.csv", run.result)
         _write_record(draft / RECORD, run, options)
@@ -193,21 +191,6 @@ def write_run(folder: Path, run: Run, options: Mapping[str, Any]) -> None:
 def _sync(path: Path) -> None:
     with path.open("rb+") as handle:
         os.fsync(handle.fileno())
-
-
-@contextmanager
-def _draft_in(parent: Path) -> Iterator[Path]:
-    """A new folder on the same disk as what it will become, removed at the end."""
-    draft = parent / f".bregopt-{uuid.uuid4().hex}.draft"
-    try:
-        draft.mkdir(parents=True)
-        yield draft
-    except OSError as error:
-        raise FileError(
-            f"--out: {str(parent)!r} cannot be written: {error.strerror or error}. Choose another folder."
-        ) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _write_factors(path: Path, result: Result) -> None:

@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import time
+import uuid
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
@@ -138,6 +140,21 @@ def write_file(path: Path, write: Callable[[Any], object]) -> None:
         raise FileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def draft_in(parent: Path, what: str = "") -> Iterator[Path]:
+    """A new folder on the same disk as what it will become, removed at the end; ``what`` begins the error."""
+    draft = parent / f".bregopt-{uuid.uuid4().hex}.draft"
+    try:
+        draft.mkdir(parents=True)
+        yield draft
+    except OSError as error:
+        raise FileError(
+            f"{what}{str(parent)!r} cannot be written: {error.strerror or error}. Choose another folder."
+        ) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:

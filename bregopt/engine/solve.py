@@ -45,8 +45,8 @@ def run(
         check_domain(problem, method, Y)
         notes += moved + _unused_kernel(problem, method)
         course = Course(problem, method, Iteration(problem, method, Y), notes)
-        verdict = course.advance() or course.judge(stop, observers)
-        return _to_the_end(course, verdict, stop, observers, checkpoints)
+        course.begin()
+        return _to_the_end(course, course.judge(stop, observers), stop, observers, checkpoints)
 
 
 def go_on(
@@ -97,19 +97,16 @@ class Course:
         self.problem, self.method, self.iteration, self.notes = problem, method, iteration, notes
         self.recorder, self.builder = Recorder(), CertificateBuilder.of(method)
         self._begin = time.perf_counter()
-        self._best: State | None = None
-        self._state: State | None = None
+
+    def begin(self) -> None:
+        """The first state."""
+        self.best = next(self.iteration)
+        self._take(self.best)
 
     @cached_property
     def places(self) -> Places:
         """What a checkpoint finds in the problem and the method, and does not hold."""
         return Places(self.iteration.problem, self.method)
-
-    @property
-    def state(self) -> State:
-        if self._state is None:
-            raise RuntimeError("A run that has not begun has no state.")
-        return self._state
 
     @property
     def seconds(self) -> float:
@@ -118,17 +115,17 @@ class Course:
     def advance(self) -> Verdict | None:
         """Go on to the next state; the verdict where there is none."""
         try:
-            state = next(self.iteration)
+            self._take(next(self.iteration))
         except OverflowedError as error:
-            if self._state is None:
-                raise
             return Verdict(Status.NOT_FINITE, f"After iteration {self.state.iteration}: {error}")
-        self._state = state
+        return None
+
+    def _take(self, state: State) -> None:
+        self.state = state
         self.recorder.see(state, self.seconds)
         self.builder.see(state)
-        if self._best is None or state.objective < self._best.objective:
-            self._best = state
-        return None
+        if state.objective < self.best.objective:
+            self.best = state
 
     def judge(self, stop: StopRule, observers: Sequence[Observer]) -> Verdict | None:
         """Show the state to the observers, and say whether it is the last one."""
@@ -160,20 +157,20 @@ class Course:
 
     def snapshot(self, verdict: Verdict | None = None) -> Snapshot:
         """The run as it is to be saved."""
-        moment, best = self.iteration.moment(), self._best or self.state
-        return Snapshot(moment, best, self.recorder.arrays(), self.builder, self.seconds, self.notes, verdict)
+        moment, columns = self.iteration.moment(), self.recorder.arrays()
+        return Snapshot(moment, self.best, columns, self.builder, self.seconds, self.notes, verdict)
 
     def restore(self, snapshot: Snapshot) -> None:
         """The run as it was saved."""
         self.iteration.go_on_from(snapshot.moment)
-        self._state, self._best, self.notes = snapshot.moment.state, snapshot.best, snapshot.notes
+        self.state, self.best, self.notes = snapshot.moment.state, snapshot.best, snapshot.notes
         self.recorder, self.builder = Recorder(snapshot.columns), snapshot.builder
         self._begin = time.perf_counter() - snapshot.seconds
 
     def result(self, verdict: Verdict) -> Result:
         """Of the run that ends so: its last state, or its best one where it did not end well."""
         failed = verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
-        end = (self._best or self.state) if failed else self.state
+        end = self.best if failed else self.state
         if not end.exact:
             evaluation = self.iteration.evaluate(end.Y)
             objective = evaluation.value + self.problem.regularizer.value(end.Y)

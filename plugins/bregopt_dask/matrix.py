@@ -19,11 +19,6 @@ from bregopt_dask.workers import Workers
 class Distributed(Matrix):
     """M, m×n, by blocks of rows on the workers of a cluster."""
 
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    frobenius: float
-    nonzeros: int
-    lowest: float
     workers: Workers = field(repr=False)
     edges: tuple[int, ...] = field(repr=False)
     """the first row of each block, and m"""

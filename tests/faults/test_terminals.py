@@ -1,10 +1,10 @@
 """The command line on odd terminals, and on none."""
 
-import os
-import pty
+from functools import partial
 
 import pytest
 from children import finish, run, start
+from terminals import shown_on_a_terminal
 
 SOLVE = ("solve", "--max-iterations", 2)
 COMMANDS = [SOLVE, ("plugins",), ("--help",), ("solve", "--help"), ("check", "l1"), (*SOLVE, "--json")]
@@ -13,17 +13,8 @@ LOCALE = ("LANG", "LC_ALL", "LC_CTYPE", "PYTHONIOENCODING", "PYTHONUTF8")
 
 def on_a_terminal(*args, **env):
     """What the command shows on a terminal, and its code."""
-    ours, theirs = pty.openpty()
-    process = start(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
-    return finish(process).code, shown.decode()
+    process, shown = shown_on_a_terminal(partial(start, *args, env=env))
+    return finish(process).code, shown
 
 
 @pytest.mark.parametrize("args", COMMANDS, ids=lambda args: " ".join(map(str, args)))

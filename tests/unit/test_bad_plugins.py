@@ -512,19 +512,19 @@ def test_an_installed_plugin_is_named_with_its_distribution(tmp_path, monkeypatc
         solve(bad)
 
 
-CLAIMS = {
-    "assumptions": "None",
-    "members": "['aapb']",
-    "lyapunov": "3",
-    "safeguard": "None",
-    "uses_kernel": "'yes'",
-    "kernel": "3",
-}
-
-
-@pytest.mark.parametrize("name", CLAIMS)
-def test_a_method_that_says_nonsense_of_itself_is_an_error(name, tmp_path):
-    bad = loaded(tmp_path, f"{PARTS}\nMethod.{name} = {CLAIMS[name]}\n")
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("assumptions", None),
+        ("members", ["aapb"]),
+        ("lyapunov", 3),
+        ("safeguard", None),
+        ("uses_kernel", "yes"),
+        ("kernel", 3),
+    ],
+)
+def test_a_method_that_says_nonsense_of_itself_is_an_error(name, claim, tmp_path):
+    bad = loaded(tmp_path, f"{PARTS}\nMethod.{name} = {claim!r}\n")
     with pytest.raises(PartError, match=rf"Method\.{name} must return .*bad\.py:\d+"):
         solve(bad, "Method.start")
 

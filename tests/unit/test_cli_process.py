@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -78,21 +79,11 @@ def test_a_closed_pipe_ends_the_command_quietly(args):
 
 
 def test_a_terminal_shows_a_bar_that_gives_way_to_the_summary():
-    import pty
+    from terminals import shown_on_a_terminal  # POSIX alone has them
 
-    ours, theirs = pty.openpty()
-    env = {"TERM": "xterm"}
-    process = start("solve", "--max-seconds", 1, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
+    process, shown = shown_on_a_terminal(partial(start, "solve", "--max-seconds", 1, env={"TERM": "xterm"}))
     assert process.wait(timeout=60) == 0
-    bar, _, summary = shown.decode().rpartition("\x1b[2K")  # the line of the bar is erased
+    bar, _, summary = shown.rpartition("\x1b[2K")  # the line of the bar is erased
     assert "━" in bar
     assert "iteration " in bar
     assert "━" not in summary

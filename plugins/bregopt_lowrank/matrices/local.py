@@ -26,11 +26,6 @@ READ_ENTRIES = 2**21
 class LocalMatrix(Matrix):
     """M, m×n: a dense ``source`` that can be sliced by rows, or CSR as (values, columns, starts) without zeros."""
 
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    frobenius: float
-    nonzeros: int
-    lowest: float
     source: Any = field(default=None, repr=False)
     values: Array = field(factory=lambda: np.empty(0), repr=False)
     columns: NDArray[np.integer[Any]] = field(factory=lambda: np.empty(0, dtype=np.int64), repr=False)

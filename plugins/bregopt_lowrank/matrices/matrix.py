@@ -63,6 +63,7 @@ class PassResult:
         return PassResult(*sums)
 
 
+@frozen(eq=False, slots=False)
 class Matrix(ABC):
     """M, m×n."""
 
