@@ -13,7 +13,7 @@ FASTMATH = frozenset({"reassoc", "contract", "nsz"})
 
 def wanted() -> bool:
     """Whether compiled loops may be used."""
-    return os.environ.get(SWITCH, "1") != "0"
+    return os.environ.get(SWITCH, "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH) -> Loop:

@@ -4,7 +4,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -16,9 +16,9 @@ from attrs import frozen
 
 import bregopt
 from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, plain, row, summary, write_run
-from bregopt.engine.checkpoint import forget, write_file
+from bregopt.engine.checkpoint import checkpoints_in, forget, write_file
 from bregopt.engine.state import State
-from bregopt.errors import DuplicateNameError, ParameterError
+from bregopt.errors import DuplicateNameError, FileError, ParameterError
 from bregopt.host import defaults
 from bregopt.host.spec import parse
 from bregopt.matrices import mycielskian, read_matrix
@@ -162,6 +162,12 @@ def run_command(command: SolveCommand, params: dict[str, Any], *, resuming: bool
             if run.result.status is not Status.INTERRUPTED:
                 forget(out)
                 (out / COMMAND).unlink(missing_ok=True)
+    except FileError:
+        if out is not None and not checkpoints_in(out):  # nothing could be written
+            (out / COMMAND).unlink(missing_ok=True)
+            with suppress(OSError):
+                out.rmdir()
+        raise
     finally:
         if as_json:
             click.echo(json.dumps(run.as_json(), indent=2, allow_nan=False))

@@ -19,8 +19,8 @@ from bregopt_dask.workers import Workers
 class Distributed(Matrix):
     """M, m×n, by blocks of rows on the workers of a cluster."""
 
-    workers: Workers = field(repr=False)
-    edges: tuple[int, ...] = field(repr=False)
+    workers: Workers = field(repr=False, metadata={"unsaved": True})
+    edges: tuple[int, ...] = field(repr=False, metadata={"unsaved": True})
     """the first row of each block, and m"""
     row_wise_updates: ClassVar[bool] = False
 

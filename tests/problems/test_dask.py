@@ -281,3 +281,18 @@ print({"dask", "distributed"} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_run_on_the_cluster_goes_on_after_a_break(pair, tmp_path):
+    def cut(state):
+        if state.iteration == 5:
+            raise EOFError
+
+    with pytest.raises(EOFError):
+        bo.solve(pair[1], method=PAPER, max_iterations=9, checkpoint=tmp_path, checkpoint_every=0, observers=[cut])
+    with pytest.raises(bo.errors.FileError, match="does not hold the problem of its run"):
+        bo.resume(tmp_path)
+    again = bo.compose("relu-nmd", CHUNKS["pydata sparse, by columns too"], rank=4, kernel="paper")
+    result = bo.resume(tmp_path, again)
+    whole = bo.solve(pair[0], method=PAPER, max_iterations=9)
+    np.testing.assert_allclose(result.Y.flat, whole.Y.flat, rtol=0, atol=1e-9)

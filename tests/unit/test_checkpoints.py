@@ -393,3 +393,16 @@ def test_files_are_readable_like_any_other(tmp_path):
     os.umask(mask)
     for path in tmp_path.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_rounding_makes_no_other_problem():
+    from bregopt.engine.description import differences
+
+    then = {"norm": 51.41019243344688, "list": [1, 2], "n": 3}
+    assert list(differences(then, {"norm": 51.41019243344689, "list": [1, 2], "n": 3})) == []
+    found = list(differences(then, {"norm": 51.4101925, "list": [1, 3], "extra": None}))
+    assert found == [
+        "norm was 51.41019243344688 and is 51.4101925",
+        "list was [1, 2] and is [1, 3]",
+        "n was 3 and is None",
+    ]
