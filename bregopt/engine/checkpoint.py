@@ -11,7 +11,7 @@ import uuid
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -82,9 +82,10 @@ class Checkpoints:
         try:
             self.write(snapshot, places)
             self._failing = False
-        except BregoptError as error:
+        except Exception as error:  # whatever it is, the run is worth more than one of its checkpoints
             if not self._failing:  # said once, until one succeeds
-                told = f"No checkpoint was written after iteration {snapshot.moment.state.iteration}: {error}"
+                why = str(error) if isinstance(error, BregoptError) else f"{type(error).__name__}: {error}."
+                told = f"No checkpoint was written after iteration {snapshot.moment.state.iteration}: {why}"
                 warnings.warn(f"{told} The run goes on, and tries again.", CheckpointWarning, stacklevel=2)
             self._failing = True
         now = time.monotonic()
@@ -139,7 +140,8 @@ def write_file(path: Path, write: Callable[[Any], object]) -> None:
     except OSError as error:
         raise FileError(f"{str(path)!r} cannot be written: {error.strerror or error}.") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -285,6 +285,35 @@ def test_a_failed_save_is_a_warning_that_names_the_reason_and_leaves_the_older_o
     assert_same(bo.resume(tmp_path), bo.solve(problem, method="aapb", max_iterations=5))
 
 
+@pytest.mark.parametrize("failure", [ValueError("odd"), MemoryError("no room"), FileError("gone")])
+def test_no_failure_of_a_checkpoint_costs_the_run(failure, tmp_path, monkeypatch):
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr(checkpoint_module, "write_archive", fail)
+    with pytest.warns(CheckpointWarning, match=str(failure)):
+        result = bo.solve(bo.compose("relu-nmd", M, rank=3), max_iterations=3, checkpoint=tmp_path)
+    assert result.iterations == 3
+
+
+def test_a_folder_that_is_removed_during_the_run_costs_no_run(tmp_path):
+    import shutil
+
+    def remove(state):
+        if state.iteration == 2:
+            shutil.rmtree(tmp_path / "run")
+
+    with pytest.warns(CheckpointWarning, match="No such file or directory"):
+        result = bo.solve(
+            bo.compose("relu-nmd", M, rank=3),
+            max_iterations=4,
+            checkpoint=tmp_path / "run",
+            checkpoint_every=0,
+            observers=[remove],
+        )
+    assert result.iterations == 4
+
+
 def test_a_folder_that_cannot_be_made_costs_no_run(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(CheckpointWarning, match="cannot be written: Not a directory"):
