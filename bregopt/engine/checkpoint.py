@@ -26,6 +26,8 @@ from bregopt.engine.state import State
 from bregopt.errors import BregoptError, CheckpointWarning, FileError
 from bregopt.rules.stopping import Status, Verdict
 
+RECORD = ("versions", "plugins", "problem", "method", "stop", "saved_problem")
+"""What a checkpoint says of its run, beside where it stands."""
 FORMAT = 1
 """Of the files; another one is refused."""
 KEPT = 2
@@ -230,7 +232,7 @@ class Checkpoint:
         """The run as it was; the objects of the problem and the method are those of ``places``."""
         run, verdict = self.content["run"], self.content["run"]["verdict"]
         loader = Loader(self._array, self.content["objects"], places.packages, places)
-        try:
+        with understood(self.path):
             return Snapshot(
                 moment=loader.load(run["moment"]),
                 best=loader.load(run["best"]),
@@ -240,12 +242,17 @@ class Checkpoint:
                 notes=tuple(run["notes"]),
                 verdict=None if verdict is None else Verdict(Status(verdict[0]), verdict[1]),
             )
-        except BregoptError as error:
-            raise FileError(f"The checkpoint {str(self.path)!r} does not fit: {error}") from error
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise FileError(
-                f"The checkpoint {str(self.path)!r} does not fit this problem and method, or is damaged: {error!r}."
-            ) from error
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """Make one error of all that a file can do wrong which was read, but says what cannot be."""
+    try:
+        yield
+    except BregoptError as error:
+        raise FileError(f"The file {str(path)!r} does not fit: {error}") from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"The file {str(path)!r} does not fit what is solved, or is damaged: {error!r}.") from error
 
 
 def read_last(folder: Path) -> Checkpoint:
@@ -273,8 +280,9 @@ def refuse_unfinished(folder: Path) -> None:
 def read(path: Path) -> Checkpoint:
     """A checkpoint; nothing is made of it yet."""
     content, arrays = read_archive(path)
-    if not isinstance(content.get("run"), dict):
-        raise FileError(f"{str(path)!r} is no checkpoint.")
+    missing = [name for name in (*RECORD, "iteration", "run", "objects") if name not in content]
+    if missing or "verdict" not in content["run"]:
+        raise FileError(f"{str(path)!r} is no checkpoint: it lacks {', '.join(missing) or 'its end'}.")
     return Checkpoint(path, content, arrays)
 
 

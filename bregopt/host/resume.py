@@ -11,11 +11,13 @@ import bregopt
 from bregopt.engine.checkpoint import (
     FORMAT,
     PROBLEM,
+    RECORD,
     Checkpoint,
     Checkpoints,
     read_archive,
     read_last,
     remove_drafts,
+    understood,
     write_archive,
     write_file,
 )
@@ -27,7 +29,7 @@ from bregopt.engine.saving import Json, Loader, Saver, from_json, package_of, pa
 from bregopt.engine.solve import go_on
 from bregopt.engine.state import State
 from bregopt.errors import FileError, IncompatibleError, parameter
-from bregopt.host.compose import catalog, plugins, resolve
+from bregopt.host.compose import catalog, make, plugins, resolve
 from bregopt.host.loading import ACTIVE
 from bregopt.host.selection import with_method_kernels
 from bregopt.host.watching import interruptible, observer_of
@@ -36,8 +38,6 @@ from bregopt.parts.regularizer import Separable
 from bregopt.problem import Problem, ResolvedProblem
 from bregopt.rules.stopping import StopRule
 
-RECORD = ("versions", "plugins", "problem", "method", "stop", "saved_problem")
-"""What a checkpoint says of its run, beside where it stands."""
 LARGEST = 2**30
 """Bytes of the data up to which they are written beside the checkpoints."""
 
@@ -111,7 +111,7 @@ def _write_problem(path: Path, problem: ResolvedProblem) -> Json:
     settings = {"name": problem.name, "kernel_named": problem.kernel_named}
     content = {"format": FORMAT, "parts": saved, "settings": settings, "objects": saver.objects}
     write_file(path, lambda handle: write_archive(handle, content, saver.arrays))
-    return {"file": path.name}
+    return {}
 
 
 # ---- a run that goes on
@@ -121,7 +121,8 @@ def resume(
     path: str | Path,
     problem: Problem | ResolvedProblem | None = None,
     *,
-    stop: StopRule | None = None,
+    method: Any = None,
+    stop: StopRule | str | None = None,
     observers: Iterable[Observer | Callable[[State], object]] = (),
     checkpoint_every: float = 30.0,
     on_interrupt: str = "raise",
@@ -138,7 +139,9 @@ def resume(
     problem : Problem, optional
         The problem; by default the one that is saved in the folder. Data over 1 GiB, and parts that are not attrs
         classes, are not saved there.
-    stop : StopRule, optional
+    method : str or Method, optional
+        The method of the run, if it is of a class that cannot be saved.
+    stop : StopRule or str, optional
         A stop rule in place of the run's own.
     observers : iterable
         As for ``solve``.
@@ -154,17 +157,17 @@ def resume(
     folder = Path(path)
     checkpoint = read_last(folder)
     _check_versions(checkpoint)
-    method: Method = _saved(checkpoint, "method")
-    resolved = _read_problem(folder, checkpoint) if problem is None else resolve(problem, method.kernel)
+    chosen: Method = _saved(checkpoint, "method") if method is None else make("method", method)
+    rule: StopRule = _saved(checkpoint, "stop") if stop is None else make("stop", stop)
+    resolved = _read_problem(folder, checkpoint) if problem is None else resolve(problem, chosen.kernel)
     _check_problem(checkpoint, resolved)
-    rule: StopRule = stop if stop is not None else _saved(checkpoint, "stop")
     record = {key: checkpoint.content[key] for key in RECORD}
     remove_drafts(folder)
     checkpoints = Checkpoints(folder, lambda: record, checkpoint_every)
     watching = [observer_of(it) for it in observers]
-    ready = with_method_kernels(resolved, method)
+    ready = with_method_kernels(resolved, chosen)
     return interruptible(
-        lambda rule: go_on(ready, method, checkpoint, rule, watching, checkpoints), rule, on_interrupt, saved=folder
+        lambda rule: go_on(ready, chosen, checkpoint, rule, watching, checkpoints), rule, on_interrupt, saved=folder
     )
 
 
@@ -201,8 +204,12 @@ def _check_problem(checkpoint: Checkpoint, problem: ResolvedProblem) -> None:
 def _saved(checkpoint: Checkpoint, name: str) -> Any:
     saved = checkpoint.content[name]
     if "reason" in saved:
-        raise FileError(f"The run in {str(checkpoint.path.parent)!r} cannot go on by itself: {saved['reason']}")
-    return from_json(saved, _packages())
+        raise FileError(
+            f"The run in {str(checkpoint.path.parent)!r} cannot go on by itself: {saved['reason']} "
+            f"Give the {name} too: bregopt.resume(folder, {name}=...)."
+        )
+    with understood(checkpoint.path):
+        return from_json(saved, _packages())
 
 
 def _packages() -> set[str]:
@@ -217,8 +224,9 @@ def _read_problem(folder: Path, checkpoint: Checkpoint) -> ResolvedProblem:
             f"The folder {str(folder)!r} does not hold the problem of its run. {saved['reason']} "
             "Give the problem too: bregopt.resume(folder, problem)."
         )
-    content, arrays = read_archive(folder / saved["file"])
-    loader = Loader(lambda number: arrays[str(number)], content["objects"], _packages())
-    parts = {name: loader.load(part) for name, part in content["parts"].items()}
-    everywhere, named = parts["H"].pop(""), parts.pop("H")
-    return resolve(Problem(**parts, regularizer=Separable(everywhere, **named), **content["settings"]))
+    content, arrays = read_archive(folder / PROBLEM)
+    with understood(folder / PROBLEM):
+        loader = Loader(lambda number: arrays[str(number)], content["objects"], _packages())
+        parts = {name: loader.load(part) for name, part in content["parts"].items()}
+        everywhere, named = parts["H"].pop(""), parts.pop("H")
+        return resolve(Problem(**parts, regularizer=Separable(everywhere, **named), **content["settings"]))

@@ -258,6 +258,39 @@ def test_a_file_makes_no_classes_but_those_of_the_library_and_its_plugins(tmp_pa
         bo.resume(tmp_path)
 
 
+def test_a_method_that_cannot_be_saved_is_given_again(tmp_path):
+    class Mine(bo.Method):
+        """Not an attrs class, and inside of a function."""
+
+        def start(self, problem, Y):
+            return bo.State.at(problem.oracle.evaluate(Y), 0.0)
+
+        def advance(self, problem, state):
+            Y = state.Y * 0.9
+            return bo.State.at(problem.oracle.evaluate(Y), 0.0, iteration=state.iteration + 1)
+
+    problem = bo.compose("relu-nmd", M, rank=3)
+    crashed(problem, tmp_path, method=Mine(), max_iterations=9)
+    with pytest.raises(FileError, match=r"Give the method too: bregopt\.resume\(folder, method=\.\.\.\)"):
+        bo.resume(tmp_path)
+    result = bo.resume(tmp_path, method=Mine(), stop="max-iterations(11)")
+    np.testing.assert_array_equal(result.Y.flat, bo.solve(problem, method=Mine(), max_iterations=11).Y.flat)
+
+
+@pytest.mark.parametrize("lost", ["plugins", "run", "objects", "method", "iteration"])
+def test_a_checkpoint_that_lacks_something_is_one_error(lost, tmp_path):
+    crashed(bo.compose("relu-nmd", M, rank=3), tmp_path, method="aapb", max_iterations=9)
+    for path in checkpoints_in(tmp_path):
+        content, arrays = checkpoint_module.read_archive(path)
+        del content[lost]
+        checkpoint_module.write_file(
+            path,
+            lambda handle: checkpoint_module.write_archive(handle, content, list(arrays.values())),  # noqa: B023
+        )
+    with pytest.raises(FileError, match=f"is no checkpoint: it lacks {lost}"):
+        bo.resume(tmp_path)
+
+
 @attrs.frozen
 class Boom:
     def __attrs_post_init__(self):
