@@ -42,6 +42,14 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def reliability(session: nox.Session) -> None:
+    """The long tests: ``nox -s reliability -- faults``, or fuzz, or long; without a word all of them."""
+    session.install("-e", ".[test]")
+    for marker in session.posargs or ("faults", "fuzz", "long"):
+        session.run("pytest", "--dist", "load", "-m", marker)
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """The lines and branches that the tests reach."""
     session.install("-e", ".[dev]")
