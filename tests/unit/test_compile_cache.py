@@ -134,7 +134,8 @@ def test_a_file_that_cannot_be_removed_does_not_end_a_run(double, folder, monkey
 def test_no_folder_that_can_be_written_is_said_once(double, tmp_path, monkeypatch, compile_and_run):
     (tmp_path / "file").touch()
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator", raising=False)
+    known = numba.core.caching.CompileResultCacheImpl._locator_classes  # the first is the folder that a user names
+    monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", known[:1])
     with pytest.warns(FaultWarning, match=r"cannot be kept: .*Set NUMBA_CACHE_DIR to a folder") as told:
         assert [compile_and_run(double) for _ in range(2)] == [False, False]
     assert len(told) == 1
