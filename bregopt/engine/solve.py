@@ -19,7 +19,7 @@ from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.saving import Places
 from bregopt.engine.state import State
-from bregopt.errors import DataError, OverflowedError
+from bregopt.errors import DataError, IncompatibleError, OverflowedError
 from bregopt.part_errors import part_errors
 from bregopt.problem import ProblemParts, ResolvedProblem
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
@@ -202,6 +202,10 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
     """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
+    if unknown := [name for name in problem.regularizer.named if name not in Y.names]:
+        raise IncompatibleError(
+            f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one of these."
+        )
     problem.block.check(Y)
     check_parts(problem, Y)
     notes: tuple[str, ...] = ()

@@ -133,6 +133,14 @@ def test_the_default_step_is_the_longest_that_the_theory_allows():
     np.testing.assert_allclose(result.history["step"][1:], 0.25)
 
 
+def test_a_regularizer_on_a_block_that_does_not_exist_is_refused():
+    free = problem()
+    H = bo.Separable(UU=bo.make("regularizer", "l1(0.1)"))
+    misspelt = bo.Problem(smooth=free.smooth, block=free.block, kernel=free.kernel, start=free.start, regularizer=H)
+    with pytest.raises(bo.errors.IncompatibleError, match=r"H names the block 'UU', and the .* has U, V only"):
+        bo.solve(misspelt)
+
+
 def test_a_method_with_an_inexact_objective_ends_with_an_exact_evaluation():
     class Bounded(bo.Method):
         def start(self, problem, Y):
