@@ -204,7 +204,7 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
         raise DataError("The start holds nan or inf; every entry must be finite.")
     if unknown := [name for name in problem.regularizer.named if name not in Y.names]:
         raise IncompatibleError(
-            f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one of these."
+            f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one."
         )
     problem.block.check(Y)
     check_parts(problem, Y)
