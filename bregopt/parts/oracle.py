@@ -138,7 +138,7 @@ class PlainOracle(Oracle):
             F_at, gradient = self._with_gradient(at, W)
             F = F_at if at is Y else _real(self.smooth, "value", self.smooth.value(Y, W))
             value_there, products = F_at + G, 3.0 if at is Y else 4.0
-        metrics = {name: _real(metric, "", metric(Y, W)) for name, metric in self.metrics.items()}
+        metrics = {name: _measured(metric, Y, W) for name, metric in self.metrics.items()}
         norms = self.block.norms(W)
         if not isinstance(norms, Mapping):
             raise wrong_result(self.block, "norms", "a mapping of names to numbers", norms)
@@ -150,6 +150,10 @@ class PlainOracle(Oracle):
                 return float(F), gradient
             case found:
                 raise wrong_result(self.smooth, "value_and_gradient", f"a number and Blocks as in {Y!r}", found)
+
+
+def _measured(metric: Metric, Y: Blocks, W: Any) -> float:
+    return _real(metric, "", metric(Y, W))
 
 
 def _real(part: object, method: str, found: Any) -> float:
