@@ -202,11 +202,11 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
     """Y, or its proximal map where H(Y) is infinite, and a note that says so."""
     if not math.isfinite(Y.norm()):
         raise DataError("The start holds nan or inf; every entry must be finite.")
+    problem.block.check(Y)
     if unknown := [name for name in problem.regularizer.named if name not in Y.names]:
         raise IncompatibleError(
             f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one."
         )
-    problem.block.check(Y)
     check_parts(problem, Y)
     notes: tuple[str, ...] = ()
     if not math.isfinite(problem.regularizer.value(Y)):

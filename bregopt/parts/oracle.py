@@ -123,7 +123,11 @@ class Oracle(ABC):
 @final
 @frozen(eq=False)
 class PlainOracle(Oracle):
-    """An evaluation made of ``argmin``, ``value`` and ``value_and_gradient``; value counts 1 product, gradient 2."""
+    """An evaluation made of ``argmin``, ``value`` and ``value_and_gradient``.
+
+    Each of them needs the product of the blocks, and a gradient one product more for each block. So a value counts 2
+    products; with the gradient of two blocks at the same point it is 4, and at another point 5.
+    """
 
     smooth: SmoothPart
     block: ClosedFormBlock
@@ -133,11 +137,11 @@ class PlainOracle(Oracle):
         W = self.block.argmin(self.smooth, Y)
         G = _real(self.block, "value", self.block.value(W))
         if at is None:
-            F, gradient, value_there, products = _real(self.smooth, "value", self.smooth.value(Y, W)), None, None, 1.0
+            F, gradient, value_there, products = _real(self.smooth, "value", self.smooth.value(Y, W)), None, None, 2.0
         else:
             F_at, gradient = self._with_gradient(at, W)
             F = F_at if at is Y else _real(self.smooth, "value", self.smooth.value(Y, W))
-            value_there, products = F_at + G, 3.0 if at is Y else 4.0
+            value_there, products = F_at + G, 2.0 + len(at.names) + (at is not Y)
         metrics = {name: _measured(metric, Y, W) for name, metric in self.metrics.items()}
         norms = self.block.norms(W)
         if not isinstance(norms, Mapping):

@@ -71,3 +71,53 @@ def test_every_evaluation_is_counted_by_kind():
     counts = bo.solve(problem(), method="aapb(step=monotone(1))", max_iterations=10).counts
     assert counts.evaluations == 1 + 2 * 10 + 1
     assert counts.gradients == 1 + 10 + 1
+
+
+class Counted:
+    """A matrix whose products are counted."""
+
+    made = 0
+
+    def __init__(self, X):
+        self.X = X
+
+    def __matmul__(self, other):
+        Counted.made += 1
+        return self.X @ getattr(other, "X", other)
+
+
+def test_the_plain_oracle_charges_the_products_that_are_made():
+    """As a person writes the parts: each method computes UV for itself."""
+    M = np.ones((5, 4))
+
+    class F(bo.SmoothPart):
+        def value(self, Y, W):
+            return 0.5 * float(np.sum((Counted(Y.U) @ Y.V - W) ** 2))
+
+        def value_and_gradient(self, Y, W):
+            S = Counted(Y.U) @ Y.V - W
+            return 0.5 * float(np.sum(S**2)), bo.Blocks(U=Counted(S) @ Y.V.T, V=Counted(Y.U.T) @ S)
+
+    class Block(bo.ClosedFormBlock):
+        def argmin(self, smooth, Y):
+            return np.where(M > 2, M, np.minimum(0, Counted(Y.U) @ Y.V))
+
+        def value(self, W):
+            return 0.0
+
+    rng = np.random.default_rng(0)
+    Y, Z = (bo.Blocks(U=rng.standard_normal((5, 2)), V=rng.standard_normal((2, 4))) for _ in range(2))
+    oracle = bo.PlainOracle(F(), Block())
+
+    def charged_and_made(ask):
+        Counted.made = 0
+        return ask(), Counted.made
+
+    for at in (None, Y, Z):
+        evaluation, made = charged_and_made(lambda at=at: oracle.evaluate(Y, at=at))
+        assert evaluation.products == made
+    for at in (Y, Z):
+        sweep, made = charged_and_made(
+            lambda at=at: oracle.sweep(Y, at, lambda rows, gradient: Y.U[rows] - 0.1 * gradient, row_wise=True)
+        )
+        assert sweep.evaluation.products == made
