@@ -13,7 +13,7 @@ from bregopt.engine.checkpoint import checkpoints_in
 
 pytestmark = pytest.mark.faults
 PROGRAM = Path(__file__).with_name("saved_run.py")
-ITERATIONS = "150"
+ITERATIONS = "500"
 METHODS = ("aapb", "hybrid", "bella", "cocain", "els")
 KILLS = 3
 RUNS = int(os.environ.get("BREGOPT_KILLED_RUNS", "2"))
