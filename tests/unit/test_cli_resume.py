@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -158,6 +159,7 @@ def test_a_signal_of_the_system_leaves_a_run_that_can_go_on(name, code, tmp_path
     )
     while not checkpoints_in(out):
         assert process.poll() is None
+        time.sleep(0.02)
     process.send_signal(getattr(signal, name))
     assert process.wait(timeout=60) == code
     assert not read_last(out).finished
