@@ -325,6 +325,8 @@ def saved_point(path: str | Path) -> Blocks:
     file = path / FACTORS if path.is_dir() else path
     if path.is_dir() and not file.exists():
         return read_last(path).best
+    if not file.is_file():
+        raise FileError(f"The start {str(file)!r} does not exist: give the folder of a run, or an .npz file of blocks.")
     try:
         with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
             blocks = {name: arrays[name] for name in arrays.files}
