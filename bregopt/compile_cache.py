@@ -33,7 +33,7 @@ def cache_of(loop: Callable[..., Any]) -> Any:
 
 
 @final
-class CheckedCache(FunctionCache):  # type: ignore[misc]
+class CheckedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     """numba's cache of one loop: without an entry that can be used, the loop is compiled."""
 
     def __init__(self, loop: Callable[..., Any]) -> None:
@@ -61,7 +61,7 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]
 
 
 @final
-class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]
+class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
     """numba's files of one loop: an index of signatures, and the machine code for each. All end with a checksum."""
 
     def save(self, key: Any, data: Any) -> None:

@@ -24,7 +24,7 @@ def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH) -> Loop:
 
     compiled: Loop = njit(loop, nogil=True, fastmath=set(fastmath), error_model="numpy")
     if compiled is not loop:  # as it is with NUMBA_DISABLE_JIT
-        compiled._cache = cache_of(loop)  # type: ignore[attr-defined]
+        compiled._cache = cache_of(loop)  # type: ignore[attr-defined]  # numba's dispatcher
     return compiled
 
 

@@ -77,7 +77,7 @@ def read_body(file: IO[bytes], header: Header) -> Any:
 
 def _fill(room: memoryview, file: IO[bytes]) -> None:
     while room:
-        read = file.readinto(room[:BLOCK])  # type: ignore[attr-defined]
+        read = file.readinto(room[:BLOCK])  # type: ignore[attr-defined]  # IO[bytes] leaves it out
         if not read:
             raise ValueError(f"it ends {len(room)} bytes too early")
         room = room[read:]

@@ -60,7 +60,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that hold something, numbered from 1, without their comments."""
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
-            text = line if "#" not in line else BEFORE_COMMENT.match(line)[0]  # type: ignore[index]
+            text = line if "#" not in line else BEFORE_COMMENT.match(line)[0]  # type: ignore[index]  # it always matches
             if text.strip():
                 yield number, text.rstrip("\n")
 

@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 import saved_methods
 
 import bregopt as bo
+from bregopt.host.compose import examples
 
 METHODS = [entry.name for entry in bo.catalog("method") if entry.name != "auto"]
 VARIANTS = [
@@ -59,3 +61,19 @@ def test_the_command_checks_every_method(tmp_path):
 
     checked = {instance.label for instance in every_example() if instance.kind == "method"}
     assert checked == set(METHODS)
+
+
+@pytest.mark.parametrize("label", [label for label, _ in examples("regularizer") if not label.startswith("graph")])
+def test_a_run_with_any_regularizer_goes_on_after_a_break(label, tmp_path):
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((12, 9)))
+    problem = bo.compose("relu-nmd", M, rank=3, U=dict(examples("regularizer"))[label])
+
+    def cut(state):
+        if state.iteration == 5:
+            raise EOFError
+
+    with pytest.raises(EOFError):
+        bo.solve(problem, method="aapb", max_iterations=9, checkpoint=tmp_path, checkpoint_every=0, observers=[cut])
+    result, whole = bo.resume(tmp_path), bo.solve(problem, method="aapb", max_iterations=9)
+    np.testing.assert_array_equal(result.Y.flat, whole.Y.flat)
+    assert result.certificate == whole.certificate

@@ -285,7 +285,7 @@ def test_a_checkpoint_that_lacks_something_is_one_error(lost, tmp_path):
         del content[lost]
         checkpoint_module.write_file(
             path,
-            lambda handle: checkpoint_module.write_archive(handle, content, list(arrays.values())),  # noqa: B023
+            lambda handle: checkpoint_module.write_archive(handle, content, list(arrays.values())),  # noqa: B023  (called at once)
         )
     with pytest.raises(FileError, match=f"is no checkpoint: it lacks {lost}"):
         bo.resume(tmp_path)
