@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import final
 
+import numpy as np
 from attrs import evolve
 
 from bregopt.blocks import Blocks
@@ -208,13 +209,11 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
             f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one."
         )
     check_parts(problem, Y)
-    notes: tuple[str, ...] = ()
-    if not math.isfinite(problem.regularizer.value(Y)):
-        Y, notes = (
-            problem.regularizer.prox(Y, TINY_STEP / (Y.dot(Y) or 1.0)),
-            ("The start was infeasible for H; its proximal map was taken.",),
-        )
-    return Y, notes
+    if math.isfinite(problem.regularizer.value(Y)):
+        return Y, ()
+    with np.errstate(over="ignore", invalid="ignore"):  # the weight of H may be of any size
+        Y = problem.regularizer.prox(Y, TINY_STEP / (Y.dot(Y) or 1.0))
+    return Y, ("The start was infeasible for H; its proximal map was taken.",)
 
 
 def check_domain(problem: ResolvedProblem, method: Method, Y: Blocks) -> None:

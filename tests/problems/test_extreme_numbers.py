@@ -241,7 +241,7 @@ def test_starts_with_zeros_and_of_other_sizes_give_true_figures(case):
             assert_true_figures(problem, matrix(), 3, method, start_of(*STARTS[case]))
 
 
-@pytest.mark.parametrize("H", ["l1", "ridge", "mcp", "l0", "log", "tv"])
+@pytest.mark.parametrize("H", ["l1", "ridge", "mcp", "scad", "l0", "log", "tv"])
 @pytest.mark.parametrize("weight", [1e-300, 1e300])
 def test_a_weight_of_any_size_is_taken_at_its_word(H, weight):
     problem = bo.compose("relu-nmd", matrix(), rank=3, U=f"{H}({weight})", V=f"{H}({weight})")
