@@ -26,7 +26,7 @@ from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer,
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.parts.wrapped import WrappedRegularizer
-from bregopt.problem import Problem, ProblemParts, ResolvedProblem, Start
+from bregopt.problem import Fixed, Problem, ProblemParts, ResolvedProblem, Start
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast, nesterov
 from bregopt.rules.step import StepRule, Trial
 from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
@@ -76,6 +76,7 @@ __all__ = [
     "Evaluation",
     "Extrapolation",
     "ExtrapolationContext",
+    "Fixed",
     "Forecast",
     "Interrupt",
     "Kernel",

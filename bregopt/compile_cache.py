@@ -41,6 +41,10 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
         name = f"{self._impl.filename_base}.checked"
         self._cache_file = CheckedFiles(self._cache_path, name, self._impl.locator.get_source_stamp())
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """What numba takes, but for a closure: it may hold compiled functions, which numba has no lasting name for."""
+        return sig, codegen.magic_tuple(), hashlib.sha256(repr(fingerprint(self._py_func)).encode()).hexdigest()
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
@@ -98,6 +102,22 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc]  # numba has no ty
         yield content
         with super()._open_for_write(filepath) as file:
             file.write(content.getvalue() + hashlib.sha256(content.getvalue()).digest())
+
+
+def fingerprint(value: Any) -> Any:
+    """What a loop is made of: its code, the state of its file, and the same of what it encloses."""
+    function = getattr(value, "py_func", value)  # of what numba made of it
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return value
+    try:
+        stamp = os.stat(code.co_filename)
+        file: Any = (code.co_filename, stamp.st_mtime, stamp.st_size)
+    except OSError:
+        file = None
+    enclosed = [fingerprint(cell.cell_contents) for cell in function.__closure__ or ()]
+    constants = [getattr(constant, "co_code", constant) for constant in code.co_consts]
+    return code.co_qualname, code.co_code, constants, code.co_names, file, enclosed
 
 
 def _check(path: str) -> None:

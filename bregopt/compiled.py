@@ -16,14 +16,17 @@ def wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0" and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
-def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH) -> Loop:
-    """The loop, compiled for each kind of arguments when it first meets them; it runs without the GIL."""
+def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH, kept: bool = True) -> Loop:
+    """The loop, compiled for each kind of arguments when it first meets them; it runs without the GIL.
+
+    One that is a part of others need not be ``kept`` on disk: they hold its code.
+    """
     from numba import njit
 
     from bregopt.compile_cache import cache_of
 
     compiled: Loop = njit(loop, nogil=True, fastmath=set(fastmath), error_model="numpy")
-    if compiled is not loop:  # as it is with NUMBA_DISABLE_JIT
+    if kept and compiled is not loop:  # as it is with NUMBA_DISABLE_JIT
         compiled._cache = cache_of(loop)  # type: ignore[attr-defined]  # numba's dispatcher
     return compiled
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen, validators
 
 from bregopt import validate
-from bregopt.blocks import Blocks
+from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError, parameter
 from bregopt.part_results import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
@@ -30,6 +30,14 @@ def _separable(H: Separable | Regularizer | None) -> Separable:
     return H if isinstance(H, Separable) else Separable(H)
 
 
+@final
+@frozen(eq=False)
+class Fixed:
+    """A block that stays as it is: ``compose("relu-nmd", M, rank=20, V=Fixed(V0))`` is a problem in U alone."""
+
+    X: Array = field(converter=np.asarray, repr=False)
+
+
 @frozen(eq=False, kw_only=True)
 class ProblemParts:
     """What ``Problem`` and ``ResolvedProblem`` share: the parts of Φ, the kernel and the start."""
@@ -43,6 +51,34 @@ class ProblemParts:
     name: str = "two-block problem"
     kernel_named: bool = False
     """whether the user asked for this kernel, so that a method should use it"""
+    notes: tuple[str, ...] = ()
+    """sentences about the data or the model that a result repeats"""
+
+    @final
+    def freeze(self, **blocks: Array) -> "Problem":
+        """The problem in the other blocks, where these stay as given: ``problem.freeze(V=V0)``.
+
+        It is convex where H is, and the loss: what comes out does not depend on the start.
+        """
+        fixed = Blocks(**blocks)
+        found = self.smooth.freeze(self.block, fixed)
+        if found is None:
+            raise IncompatibleError(
+                f"{type(self.smooth).__name__} of the {self.name} does not say what it is where "
+                f"{', '.join(fixed.names)} stays (SmoothPart.freeze)."
+            )
+        smooth, block, kernel = found
+        rest = {name: part for name, part in self.regularizer.named.items() if name not in fixed.names}
+        return Problem(
+            smooth=smooth,
+            block=block,
+            regularizer=Separable(self.regularizer[""], **rest),
+            kernel=kernel,
+            start=self.start if isinstance(self.start, Start) else None,
+            metrics=self.metrics,
+            name=f"{self.name} with {', '.join(fixed.names)} fixed",
+            notes=self.notes,
+        )
 
     @final
     def first_point(self, start: Start | Blocks | None, rng: np.random.Generator) -> Blocks:
@@ -79,6 +115,8 @@ class Problem(ProblemParts):
         Further figures for the history, each a function of (Y, W).
     name : str
         What results and reports call the problem.
+    notes : tuple of str
+        Sentences about the data or the model, which the result repeats.
     kernel_named : bool
         Whether the user asked for this kernel, so that the choice of a method should respect it.
     prox, oracle : optional

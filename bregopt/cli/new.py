@@ -1,20 +1,22 @@
 """``bregopt new``: a package for a part of one's own, ready to install, to check and to change."""
 
+import importlib
+import importlib.util
 import os
 import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from string import Template
+from types import ModuleType
 
 import click
 
 import bregopt
-from bregopt.cli.templates import kernel, problem, regularizer
 from bregopt.engine.checkpoint import draft_in
 from bregopt.errors import DuplicateNameError, FileError, parameter
 
-KINDS = {"regularizer": regularizer, "kernel": kernel, "problem": problem}
+OF_THE_CORE = {kind: f"bregopt.cli.templates.{kind}" for kind in ("regularizer", "kernel", "problem")}
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 VALUES = ("true", "false", "none", "inf")
 """What a spec reads as a value, not as a name."""
@@ -70,7 +72,7 @@ test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examp
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("kind")
 @click.argument("name")
 @click.option(
     "--dir",
@@ -81,20 +83,54 @@ test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examp
     help="Where to write it.  [default: here]",
 )
 def new(kind: str, name: str, folder: Path) -> None:
-    """Write a package for a KIND of your own called NAME: regularizer, kernel or problem.
+    """Write a package for a KIND of your own called NAME.
 
-    The package holds a worked example that passes 'bregopt check'. Replace its formulas by your own.
+    KIND is regularizer, kernel, problem, or one that a plugin brings, such as loss. The package holds a worked example
+    that passes 'bregopt check'. Replace its formulas by your own.
 
     \b
     Example:
       bregopt new regularizer row-sparse             writes the folder row-sparse
     """
+    template = template_of(kind)
     check_name(kind, name)
     target = folder / name
     files = contents(kind, name)
     write(target, files)
     click.echo("\n  ".join([f"Written to {target}:", *files]))
-    click.echo("\n  ".join(["\nNext:", *commands(kind, name, target)]))
+    click.echo("\n  ".join(["\nNext:", *commands(template, kind, name, target)]))
+
+
+def templates() -> dict[str, str]:
+    """The module with the template of each kind; that of a plugin's kind is ``templates.KIND`` of the plugin's package.
+
+    It has the strings SUMMARY, USAGE, TRY and CODE.
+    """
+    from bregopt.host.compose import kinds
+    from bregopt.host.registry import CORE
+
+    found = dict(OF_THE_CORE)
+    for kind in kinds():
+        package = kind.interface.__module__.partition(".")[0]
+        module = f"{package}.templates.{kind.name.replace('-', '_')}"
+        if kind.provider != CORE and _exists(module):
+            found[kind.name] = module
+    return found
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a plugin without templates
+        return False
+
+
+def template_of(kind: str) -> ModuleType:
+    """The template of a kind, or an error that says for which there are some."""
+    known = templates()
+    if kind not in known:
+        raise parameter("KIND", "bregopt new", "one of " + ", ".join(map(repr, known)), kind)
+    return importlib.import_module(known[kind])
 
 
 def check_name(kind: str, name: str) -> None:
@@ -120,7 +156,7 @@ def words(kind: str, name: str) -> dict[str, str]:
 
 def contents(kind: str, name: str) -> dict[str, str]:
     """The text of every file of the package, by its path."""
-    template, known = KINDS[kind], words(kind, name)
+    template, known = template_of(kind), words(kind, name)
     known |= {"summary": template.SUMMARY, "usage": Template(template.USAGE).substitute(known)}
     module = known["module"]
     texts = {
@@ -145,12 +181,12 @@ def write(target: Path, files: Mapping[str, str]) -> None:
         os.rename(draft, target)
 
 
-def commands(kind: str, name: str, target: Path) -> list[str]:
+def commands(template: ModuleType, kind: str, name: str, target: Path) -> list[str]:
     """What to do next."""
     place = shlex.quote(str(target) if target.is_absolute() else f"./{target}")
     return [
         f"python -m pip install -e {place}",
         f"bregopt check {name}",
-        Template(KINDS[kind].TRY).substitute(words(kind, name)),
+        Template(template.TRY).substitute(words(kind, name)),
         f"python -m pytest {place}",
     ]

@@ -84,7 +84,13 @@ class SolveCommand(click.Command):
     "143 SIGTERM.",
 )
 @click.argument("file", required=False, type=PATH)
-@click.option("--problem", metavar="NAME", default=defaults.PROBLEM, show_default=True, help="What is solved.")
+@click.option(
+    "--problem",
+    metavar="SPEC",
+    default=defaults.PROBLEM,
+    show_default=True,
+    help="What is solved, as in 'completion' or 'low-rank(loss=huber(0.5))'.",
+)
 @click.option(
     "-r", "--rank", type=int, metavar="N", help="Columns of U and rows of V.  [default: 10, less for a small matrix]"
 )

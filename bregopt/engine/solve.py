@@ -44,7 +44,7 @@ def run(
     with part_errors, problem.oracle.working():
         Y, moved = feasible(problem, Y)
         check_domain(problem, method, Y)
-        notes += moved + _unused_kernel(problem, method)
+        notes += problem.notes + moved + _unused_kernel(problem, method)
         course = Course(problem, method, Iteration(problem, method, Y), notes)
         course.begin()
         return _to_the_end(course, course.judge(stop, observers), stop, observers, checkpoints)

@@ -10,7 +10,7 @@ from attrs import frozen
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import parameter
 from bregopt.part_errors import wrong_result
-from bregopt.parts.kernel import Kernel, Norms
+from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 
 
 @final
@@ -63,6 +63,10 @@ class SmoothPart(ABC):
         """A Lipschitz constant of ∇F(·, W) in this block alone, for every W, the other blocks at Y; or ``None``."""
         G = self.gram(Y, name)
         return None if G is None else float(np.linalg.eigvalsh(G)[-1])
+
+    def freeze(self, block: Any, fixed: Blocks) -> "tuple[SmoothPart, Any, KernelPolicy] | None":
+        """F, the W block and a kernel for the other blocks, where those of ``fixed`` stay; ``None`` where unknown."""
+        return None
 
     @final
     def constants(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:

@@ -3,7 +3,9 @@
 import click
 
 from bregopt_bench.race.command import race
+from bregopt_bench.speed.loop import loop
 from bregopt_bench.speed.pass_command import pass_
+from bregopt_bench.speed.recommender import recommender
 from bregopt_bench.speed.scale import scale
 
 
@@ -16,6 +18,8 @@ def bench(context: click.Context) -> None:
     Examples:
       bregopt bench pass                             the pass of an iteration, for several sizes
       bregopt bench scale                            the same pass as the matrix grows
+      bregopt bench loop                             iterations against a loop written by hand
+      bregopt bench recommender                      many users, many items, few known ratings
       bregopt bench race                             methods against each other
     """
     if context.invoked_subcommand is None:
@@ -24,4 +28,6 @@ def bench(context: click.Context) -> None:
 
 bench.add_command(pass_)
 bench.add_command(scale)
+bench.add_command(loop)
+bench.add_command(recommender)
 bench.add_command(race)

@@ -22,8 +22,8 @@ Show = Callable[[str], object]
 PAGE = 110
 """The width that tables and notes keep to."""
 PIPED_WIDTH = 160
-WORDS = ("matrix", "type", "method", "side")
-FOLDED = ("matrix", "method")
+WORDS = ("matrix", "type", "method", "side", "loss", "by", "stage")
+FOLDED = ("matrix", "method", "loss")
 """Columns with words, and those of them that may be folded."""
 
 PASS, OTHER, INK, FAINT, BAR = "#0f62a8", "#b5651d", "#222222", "#8a8a8a", "#d4d4d4"
@@ -75,12 +75,12 @@ def print_machine(facts: dict[str, Any]) -> None:
     _console().print(headline(facts), width=PAGE)
 
 
-def print_table(rows: Sequence[Mapping[str, str]], note: str) -> None:
-    """Rows with the same headings, numbers to the right, and a note."""
+def print_table(rows: Sequence[Mapping[str, str]], note: str, *, close: bool = False) -> None:
+    """Rows with the same headings, numbers to the right, and a note; columns may be ``close`` to each other."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0, 0, 1) if close else (0, 1))
     for heading in rows[0]:
         side: Any = "left" if heading in WORDS else "right"
         table.add_column(heading, justify=side, no_wrap=heading not in FOLDED, overflow="fold")
@@ -117,6 +117,10 @@ def megabytes(size: int | None) -> str:
     return "–" if size is None else f"{size / 1e6:.1f} MB"
 
 
+def gigabytes(size: int | None) -> str:
+    return "–" if size is None else f"{size / 1e9:.2f} GB"
+
+
 def _check_picture(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """Refuse, before anything is measured, what could not be drawn or written."""
     if path is None:
@@ -139,13 +143,23 @@ plot_option = click.option(
 )
 
 
+repeats_option = click.option(
+    "--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+plugin_option = click.option(
+    "--plugin",
+    "plugins",
+    metavar="PY",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Load this Python file as a plugin. Repeat for more.",
+)
+
+
 def timing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What every measurement of speed takes: how often, and how to report."""
-    repeats = click.option(
-        "--repeats", metavar="N", type=click.IntRange(1), default=7, show_default=True, help="The best counts."
-    )
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-    return repeats(as_json(plot_option(command)))
+    return repeats_option(json_option(plot_option(command)))
 
 
 def figure(width: float, height: float, title: str, facts: dict[str, Any]) -> Any:

@@ -96,10 +96,20 @@ def memory_growth(work: Callable[[], Out], lasting: float = 0.0) -> tuple[Out, i
     return out, peak - before
 
 
+def peak_memory() -> int | None:
+    """The most bytes of memory that this process ever held, where the system tells."""
+    return _stated("VmHWM")
+
+
 def _anonymous() -> int | None:
     """Bytes of memory that no file stands behind."""
+    return _stated("RssAnon")
+
+
+def _stated(name: str) -> int | None:
+    """A size that the system states of this process."""
     try:
-        found = re.search(r"^RssAnon:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
+        found = re.search(rf"^{name}:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE)
     except OSError:
         return None
     return 1024 * int(found[1]) if found else None

@@ -23,9 +23,9 @@ def bregopt_resolve_data(data: Any) -> Any:
         import distributed  # noqa: F401  (dask alone comes without it)
     except ImportError:
         raise DataError("A dask array needs dask.distributed. Install it: pip install 'bregopt[dask]'.") from None
-    from bregopt_dask.load import load
+    from bregopt_dask.load import DaskArray
 
-    return load(data)
+    return DaskArray(data)
 
 
 @hookimpl

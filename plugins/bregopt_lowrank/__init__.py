@@ -1,36 +1,48 @@
-"""½‖W − UV‖² with a W that depends on UV entry by entry: the matrix M, the pass over it, Newton on rows, and starts.
+"""(c/2)‖W − A(Y)‖² with a W that depends on A(Y) entry by entry: losses, models, the pass over M, Newton on rows.
 
-What another plugin needs is named here: one that brings a loss, or one that brings another kind of matrix.
+What another plugin needs is named here: one that brings a loss or a problem, or one that brings another kind of matrix.
 """
 
-from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock, quartic
-from bregopt_lowrank.graph import SharedPolicy, WithSmooth
+from bregopt_lowrank.data import Given, RemoteArray, local_matrix
+from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock
+from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile, TileSums, Zero
+from bregopt_lowrank.losses.tile_loops import TileLoops
 from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.matrices.size import check_matrix
 from bregopt_lowrank.matrices.spectrum import gram, image, norm_by_passes, subspace
+from bregopt_lowrank.models import Model, quartic
 from bregopt_lowrank.passes.numpy_walks import sum_of_squares
+from bregopt_lowrank.problem import low_rank
+from bregopt_lowrank.smooth_terms import SharedPolicy, WithSmooth
 from bregopt_lowrank.starts import ScaledRandom
-from bregopt_lowrank.tile_loss import TileLoops, TileLoss, TileSums
 
 __all__ = [
+    "ColumnLosses",
+    "EntrywiseLoss",
     "Factorization",
+    "Given",
     "LazyW",
     "LocalMatrix",
     "LowRankBlock",
     "Matrix",
+    "Model",
     "PassRequest",
     "PassResult",
+    "RemoteArray",
     "ScaledRandom",
     "SharedPolicy",
+    "Tile",
     "TileLoops",
-    "TileLoss",
     "TileSums",
     "WithSmooth",
+    "Zero",
     "as_local_matrix",
     "check_matrix",
     "gram",
     "image",
+    "local_matrix",
+    "low_rank",
     "norm_by_passes",
     "quartic",
     "subspace",

@@ -1,22 +1,22 @@
-"""F = ½‖W − UV‖² with a W that is entrywise in X = UV, and what the kernels may assume about it.
+"""F = (c/2)‖W − A(Y)‖² with a W that is entrywise in X = A(Y), and what the kernels may assume about it.
 
 W is held as M and the factors, and its norms are bounded by theirs.
 """
 
 import math
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Norms, Smad, SmoothPart, make
 from bregopt.errors import DataError
-from bregopt_lowrank.matrices.matrix import Matrix
+from bregopt_lowrank.losses.loss import ColumnLosses
+from bregopt_lowrank.matrices.matrix import Matrix, PassResult
 from bregopt_lowrank.matrices.size import check_start
-from bregopt_lowrank.tile_loss import TileLoss
+from bregopt_lowrank.models import Frozen, Model, Product, quartic
 
 TILE_ENTRIES = 2**18
 SINGULAR = 1e-13
@@ -26,12 +26,13 @@ SINGULAR = 1e-13
 @final
 @frozen(eq=False)
 class LazyW:
-    """W(UV) for the loss; a tile of its rows exists only while it is used."""
+    """``W = X − E'(X)/c`` at X = LR; a tile of its rows exists only while it is used."""
 
-    loss: TileLoss
+    loss: ColumnLosses
+    curvature: float
     M: Matrix
-    U: Array = field(repr=False)
-    V: Array = field(repr=False)
+    L: Array = field(repr=False)
+    R: Array = field(repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -39,9 +40,17 @@ class LazyW:
 
     def rows(self, rows: slice) -> Array:
         """A tile of rows, dense."""
-        X = np.asarray(self.U[rows] @ self.V)
-        self.loss.fill_W(X, self.M.read(rows))
-        return X
+        return self.tile(rows)[0]
+
+    def tile(self, rows: slice) -> tuple[Array, float]:
+        """A tile of rows, and G of it."""
+        X, given = np.asarray(self.L[rows] @ self.R), self.M.read(rows)
+        W, G = np.empty_like(X), 0.0
+        for run, loss in self.loss.runs(slice(0, self.M.shape[1])):
+            part = given.part((slice(None), run))
+            W[:, run] = loss.W(X[:, run], part, self.curvature)
+            G += loss.G(X[:, run], part, self.curvature)
+        return W, G
 
     def toarray(self) -> Array:
         """The whole of W as a dense array."""
@@ -54,36 +63,58 @@ class LazyW:
 @final
 @frozen
 class Factorization(SmoothPart):
-    """``F(U, V, W) = ½ ‖W − UV‖²``."""
+    """``F(Y, W) = (c/2) ‖W − A(Y)‖²``; by default ``½ ‖W − UV‖²``."""
+
+    model: Model = field(factory=Product)
+    curvature: float = 1.0
+    convex: bool = True
+    """whether G is, so that min_W F + G is bounded from below as F is"""
+    shape: tuple[int, int] = (0, 0)
+    """of W; a model may need it for its kernel"""
 
     def value(self, Y: Blocks, W: Any) -> float:
+        L, R = self.model.factors(Y)
         total = 0.0
         for rows, tile in _tiles(W):
-            residual = Y["U"][rows] @ Y["V"] - tile
+            residual = L[rows] @ R - tile
             total += float(np.vdot(residual, residual))
-        return 0.5 * total
+        return 0.5 * self.curvature * total
 
     def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
-        U, V = Y["U"], Y["V"]
-        flat, total = np.zeros_like(Y.flat), 0.0
-        gradient = Y.layout.views(flat)
+        L, R = self.model.factors(Y)
+        on_left, on_right, total = np.zeros_like(L), np.zeros_like(R), 0.0
         for rows, tile in _tiles(W):
-            residual = U[rows] @ V - tile
+            residual = L[rows] @ R - tile
             total += float(np.vdot(residual, residual))
-            gradient["U"][rows] = residual @ V.T
-            gradient["V"] += U[rows].T @ residual
-        return 0.5 * total, Y.like(flat)
+            on_left[rows] = residual @ R.T
+            on_right += L[rows].T @ residual
+        found = self.model.pull(Y, on_left, on_right)
+        gradient = Y.map(lambda name, _: found[name])
+        return 0.5 * self.curvature * total, gradient if self.curvature == 1 else gradient * self.curvature
 
     @property
     def of_product(self) -> bool:
-        return True
+        return isinstance(self.model, Product)
 
-    def gram(self, Y: Blocks, name: str) -> Array:
-        """VVᵀ for U and UᵀU for V."""
-        return np.asarray(Y["V"] @ Y["V"].T if name == "U" else Y["U"].T @ Y["U"])
+    def gram(self, Y: Blocks, name: str) -> Array | None:
+        G = self.model.gram(Y, name)
+        return G if G is None or self.curvature == 1 else self.curvature * G
+
+    def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
+        if isinstance(self.model, Frozen):
+            return self.curvature * self.model.curvature
+        return super().block_lipschitz(Y, name)
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
-        return constants(kernel, norms, reduced)
+        return constants(self, kernel, norms, reduced)
+
+    def freeze(self, block: Any, fixed: Blocks) -> "tuple[Factorization, LowRankBlock, Kernel] | None":
+        """F is then convex in what is left, and Lipschitz: a quadratic kernel will do."""
+        if not isinstance(block, LowRankBlock):
+            return None
+        model = Frozen.of(self.model, fixed, block.M.shape, block.rank)
+        shape = block.M.shape
+        return evolve(self, model=model), evolve(block, model=model), model.lift(self.curvature, 0.0, shape)
 
 
 def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
@@ -95,41 +126,43 @@ def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
         yield rows, W.rows(rows) if isinstance(W, LazyW) else W[rows]
 
 
+@final
+@frozen(eq=False)
 class LowRankBlock(ClosedFormBlock):
-    """``W(Y) = argmin_W ½‖W − UV‖² + G(W)`` for a convex G that is a sum over entries."""
+    """``W(Y) = argmin_W (c/2)‖W − A(Y)‖² + G(W)`` for the G of an entrywise loss: W = X − E'(X)/c at X = A(Y)."""
 
     M: Matrix
     rank: int
     reduced_norm: float
-    """what stands for ‖W‖₂ in the constants of the reduced function, min_W F + G"""
-
-    @property
-    @abstractmethod
-    def loss(self) -> TileLoss:
-        """W(X) on a tile."""
-
-    @abstractmethod
-    def frobenius(self, of_W: float) -> float:
-        """‖W‖_F from what the loss summed up for it in a pass."""
+    """an upper bound of ‖E'(0)‖₂, which stands for c‖W‖₂ in the constants of min_W F + G"""
+    loss: ColumnLosses
+    curvature: float
+    """c, an upper bound of e'' times the weights"""
+    model: Model = field(factory=Product)
+    radius: float = 0.0
+    """of a loss that is not convex: an upper bound of ‖W‖_F over the known entries"""
+    held_out: Matrix | None = field(default=None, repr=False)
+    """entries that are kept from the fit, to measure it by"""
 
     @property
     def rounding(self) -> float:
         """The part of its scale below which a difference of two values of F says nothing."""
         return 1e-12 if self.M.dtype == np.float64 else 1e-6
 
-    def scale(self, value: float, U: Array, V: Array) -> float:
-        """Of ``value = ½‖W − UV‖²``: an entry of UV is known to a few units in the last place of |u_i||v_j|."""
-        unit = self._unit(U, V)
-        return value + unit * (math.sqrt(2.0 * value) + unit) / self.rounding
+    def scale(self, value: float, L: Array, R: Array) -> float:
+        """Of the value: an entry of LR is known to a few units in the last place of |l_i||r_j|."""
+        unit, c = self._unit(L, R), self.curvature
+        return value + unit * (math.sqrt(2.0 * c * max(value, 0.0)) + c * unit) / self.rounding
 
-    def gradient_rounding(self, value: float, U: Array, V: Array) -> float:
-        """Of (SVᵀ, UᵀS), ``value = ½‖S‖²``: S is known to the rounding of UV, and a product to its last places."""
-        products = 4.0 * float(np.finfo(self.M.dtype).eps) * math.sqrt(2.0 * value)
-        return (self._unit(U, V) + products) * math.hypot(float(np.linalg.norm(U)), float(np.linalg.norm(V)))
+    def gradient_rounding(self, residual: float, L: Array, R: Array) -> float:
+        """Of (SRᵀ, LᵀS), ``residual = ‖S‖``: S is known to the rounding of LR, and a product to its last places."""
+        products = 4.0 * float(np.finfo(self.M.dtype).eps) * residual
+        size = math.hypot(float(np.linalg.norm(L)), float(np.linalg.norm(R)))
+        return (self.curvature * self._unit(L, R) + products) * size
 
-    def _unit(self, U: Array, V: Array) -> float:
-        """The rounding of UV."""
-        return 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(U)) * float(np.linalg.norm(V))
+    def _unit(self, L: Array, R: Array) -> float:
+        """The rounding of LR."""
+        return 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(L)) * float(np.linalg.norm(R))
 
     def check(self, Y: Blocks) -> None:
         """Refuse the factors of a start that do not fit M, or cannot be computed with."""
@@ -138,35 +171,100 @@ class LowRankBlock(ClosedFormBlock):
 
     def check_shapes(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
-        (m, n), r = self.M.shape, self.rank
-        if Y.names != ("U", "V") or Y["U"].shape != (m, r) or Y["V"].shape != (r, n):
-            raise DataError(f"The factors must be U: {m}×{r} and V: {r}×{n} for this M and rank. Got {Y!r} instead.")
+        shapes = self.model.shapes(self.M.shape, self.rank)
+        if Y.names != tuple(shapes) or any(Y[name].shape != shape for name, shape in shapes.items()):
+            wanted = " and ".join(f"{name}: {shape[0]}×{shape[1]}" for name, shape in shapes.items())
+            raise DataError(f"The factors must be {wanted} for this M and rank. Got {Y!r} instead.")
 
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> LazyW:
-        return LazyW(self.loss, self.M, Y["U"], Y["V"])
+        return LazyW(self.loss, self.curvature, self.M, *self.model.factors(Y))
+
+    def value(self, W: LazyW) -> float:
+        return sum(W.tile(rows)[1] for rows in self.M.tiles())
+
+    def density(self) -> float:
+        """The share of the entries that bend the loss: those that data fix."""
+        m, n = self.M.shape
+        loss = self.loss.single
+        return (self.M.known if loss is None or not loss.flat_at_zero else self.M.nonzeros) / (m * n)
 
     def norms(self, W: LazyW) -> Norms:
         square = residual = 0.0
         for rows in self.M.tiles():
-            tile = W.rows(rows)
+            tile = W.rows(rows).astype(np.float64)
             square += float(np.vdot(tile, tile))
-            tile -= W.U[rows] @ W.V
+            tile -= W.L[rows] @ W.R
             residual += float(np.vdot(tile, tile))
-        return self.bounds(math.sqrt(square), math.sqrt(residual), W.U.T @ W.U, W.V @ W.V.T)
+        return self.bounds(math.sqrt(square), math.sqrt(residual), W.L.T @ W.L, W.R @ W.R.T)
 
-    def bounds(self, frobenius: float, residual: float, UtU: Array, VVt: Array) -> Norms:
-        """Norms of W from ‖W‖_F and ‖W − UV‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖UV‖₂ + ‖W − UV‖_F)``."""
+    def bounds(self, frobenius: float, residual: float, LtL: Array, RRt: Array) -> Norms:
+        """Norms of W from ‖W‖_F and ‖W − LR‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖LR‖₂ + ‖W − LR‖_F)``."""
         return {
             "frobenius": frobenius,
-            "spectral": min(frobenius, product_norm(UtU, VVt) + residual),
+            "spectral": min(frobenius, product_norm(LtL, RRt) + residual),
             "reduced": self.reduced_norm,
         }
 
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
-        """W(·) and W(·) − X are nonexpansive in X = UV: bounds grow by the change of X, the spectral one twice."""
-        change = 0.0 if Y is Y_prev else product_change(Y, Y_prev)
+        """W(·) and W(·) − X are nonexpansive in X: bounds grow by the change of X, the spectral one twice.
+
+        Where the loss is not convex, W may jump, within its radius.
+        """
+        change = 0.0 if Y is Y_prev else product_change(self.model.factors(Y), self.model.factors(Y_prev))
         frobenius = norms["frobenius"] + change
+        if not self.loss.convex:
+            frobenius = math.hypot(frobenius, self.radius)
+            return {**norms, "frobenius": frobenius, "spectral": frobenius}
         return {**norms, "frobenius": frobenius, "spectral": min(frobenius, norms["spectral"] + 2.0 * change)}
+
+    def metrics(self, error: float, residual: float, L: Array, R: Array) -> Mapping[str, float]:
+        """The figures of a fit, from the sums of a pass; the error of what was held out is computed when it is read."""
+        M = self.M
+        figures = {self.loss.metric: self.relative(error, M), "model_residual": residual / self.curvature / self.size}
+        if self.held_out is None:
+            return figures
+        return WithHeldOut(figures, lambda: self._held_out_error(L, R))
+
+    @property
+    def size(self) -> float:
+        """What residuals are relative to: ‖M‖_F, or the root of the known entries where that is zero."""
+        return self.M.frobenius or math.sqrt(self.M.known)
+
+    def relative(self, error: float, M: Matrix) -> float:
+        """The metric of the loss from its summed error."""
+        if self.loss.metric == "mistakes":
+            return error / max(M.known, 1)
+        return math.sqrt(error) / (M.frobenius or math.sqrt(M.known))
+
+    def _held_out_error(self, L: Array, R: Array) -> float:
+        if self.held_out is None:
+            raise RuntimeError("Nothing was held out.")
+        from bregopt_lowrank.matrices.matrix import PassRequest
+
+        result: PassResult = self.held_out.run_pass(PassRequest(self.loss, self.curvature, L, R))
+        return self.relative(result.error, self.held_out)
+
+
+@final
+class WithHeldOut(Mapping[str, float]):
+    """Figures, and ``held_out_error``, which costs a pass over the entries held out when it is first read."""
+
+    def __init__(self, figures: Mapping[str, float], measure: Callable[[], float]) -> None:
+        self._figures, self._measure = dict(figures), measure
+
+    def __getitem__(self, name: str) -> float:
+        if name == HELD_OUT and name not in self._figures:
+            self._figures[name] = self._measure()
+        return self._figures[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._figures, HELD_OUT: 0.0})
+
+    def __len__(self) -> int:
+        return len({**self._figures, HELD_OUT: 0.0})
+
+
+HELD_OUT = "held_out_error"
 
 
 def product_norm(UtU: Array, VVt: Array) -> float:
@@ -179,44 +277,66 @@ def product_norm(UtU: Array, VVt: Array) -> float:
     return math.sqrt(u) * math.sqrt(v) * math.sqrt(max(top, 0.0))
 
 
-def product_change(Y: Blocks, Z: Blocks) -> float:
-    """‖U_Y V_Y − U_Z V_Z‖_F from r×r Gram matrices, without cancellation."""
-    dU, dV = Y["U"] - Z["U"], Y["V"] - Z["V"]
-    U, V = Z["U"], Y["V"]  # the difference is dU·V + U·dV
+def product_change(new: tuple[Array, Array], old: tuple[Array, Array]) -> float:
+    """‖LR − L'R'‖_F from r×r Gram matrices, without cancellation."""
+    dU, dV = new[0] - old[0], new[1] - old[1]
+    U, V = old[0], new[1]  # the difference is dU·V + U·dV
     square = np.vdot(dU.T @ dU, V @ V.T) + 2.0 * np.vdot(U.T @ dU, dV @ V.T) + np.vdot(U.T @ U, dV @ dV.T)
     return math.sqrt(max(float(square), 0.0))
 
 
-def constants(kernel: Kernel, norms: Norms, reduced: bool, extra: Kernel | None = None) -> Smad | None:
-    """The constants for any kernel, from ``D_F ≤ D_{ψ1 + wψ2}`` and ``−D_F ≤ D_{½ψ1 + wψ2}``, w = ‖W‖₂.
+def constants(
+    F: Factorization, kernel: Kernel, norms: Norms, reduced: bool, extra: Kernel | None = None
+) -> Smad | None:
+    """The constants for any kernel, from ``D_F ≤ D_{cψ1 + wψ2}`` and ``−D_F ≤ D_{½cψ1 + wψ2}``, w = c‖W‖₂.
 
-    For the reduced function w = ‖M‖₂ will do. F knows the product UV alone, so both also hold with the blocks rescaled
-    to (tU, V/t). ``extra`` is what a further convex term of F needs from above. L is at least 1, as in the paper: the
-    step 1/L is then known before W is, for every kernel that follows W.
+    For the reduced function w = ‖E'(0)‖₂ will do, where the loss is convex; where it is not, F(·, W) bounds it from
+    above only. F knows the product UV alone, so both also hold with the blocks rescaled to (tU, V/t). ``extra`` is what
+    a further convex term of F needs from above. L is at least 1, as in the paper: the step 1/L is then known before W
+    is, for every kernel that follows W.
     """
     if "spectral" not in norms:
         return None
-    spectral = norms["spectral"]
-    below = norms["reduced"] if reduced else spectral
-    known = _by_fourth_power(kernel, min(below, spectral), below, extra)
-    if known is not None:
-        return known
-    reference = quartic(1.0, spectral, "schatten4")  # from above only, and for the whole W only
+    c, spectral = F.curvature, F.curvature * norms["spectral"]
+    below = norms["reduced"] if reduced and F.convex else spectral
+    if isinstance(F.model, Product):
+        known = _by_fourth_power(kernel, c, min(below, spectral), below, extra)
+        if known is None:
+            reference = quartic(c, spectral, "schatten4")  # from above only, and for the whole W only
+            share = kernel.share(reference if extra is None else reference + extra)
+            known = Smad(max(1.0, 1.0 / share)) if share > 0 else None
+    else:
+        known = _by_lift(F.model, F.shape, kernel, c, min(below, spectral), below, extra)
+    return known if known is None or F.convex or not reduced else Smad(known.upper)
+
+
+def _by_lift(
+    model: Model, shape: tuple[int, int], kernel: Kernel, c: float, above: float, below: float, extra: Kernel | None
+) -> Smad | None:
+    """The constants by the share of the model's own kernel."""
+    reference = model.lift(c, above, shape)
     share = kernel.share(reference if extra is None else reference + extra)
-    return Smad(max(1.0, 1.0 / share)) if share > 0 else None
+    if not share > 0:
+        return None
+    upper = max(1.0, 1.0 / share)
+    if model.convex:
+        return Smad(upper, 0.0)
+    low = model.lift(0.5 * c, below, shape)
+    share_below = kernel.share(low)
+    return Smad(upper, 1.0 / share_below if share_below > 0 else None, low)
 
 
 @lru_cache(maxsize=8)  # a kernel that does not follow W is asked for at every iteration
-def _by_fourth_power(kernel: Kernel, above: float, below: float, extra: Kernel | None) -> Smad | None:
+def _by_fourth_power(kernel: Kernel, c: float, above: float, below: float, extra: Kernel | None) -> Smad | None:
     """The constants by the share of ψ1, with w as ``above`` and ``below`` in the two bounds."""
     on_U, on_V = kernel.share(_unit_quadratic("U")), kernel.share(_unit_quadratic("V"))
     if min(on_U, on_V) <= 0:
         return None
     tau = math.sqrt(on_U / on_V)
-    upper = _least(kernel, tau, 1.0, above, 1.0, extra)
+    upper = _least(kernel, tau, c, above, 1.0, extra)
     if upper == math.inf:
         return None
-    return Smad(max(1.0, upper), _least(kernel, tau, 0.5, below, below or 1.0), quartic(0.5, below))
+    return Smad(max(1.0, upper), _least(kernel, tau, 0.5 * c, below, below or 1.0), quartic(0.5 * c, below))
 
 
 def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: Kernel | None = None) -> float:
@@ -224,24 +344,13 @@ def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: 
 
     Both sides are divided by ``scale`` first: with w for it no rounding comes between two equal quadratic parts.
     """
-    psi1 = _kernel("psi1")
+    psi1 = quartic(1.0, 0.0)
     forms = [(a / scale) * psi1 + (w / scale) * _half_square()]
     if tau != 1:
         quadratic = (w / scale * tau) * _unit_quadratic("U") + (w / scale / tau) * _unit_quadratic("V")
         forms += [(a / scale) * leading + quadratic for leading in (psi1, _rescaled(tau))]
     share = max(kernel.share(form if extra is None else form + (1.0 / scale) * extra) for form in forms)
     return scale / share if share > 0 else math.inf
-
-
-@cache
-def _kernel(spec: str) -> Kernel:
-    kernel: Kernel = make("kernel", spec)
-    return kernel
-
-
-def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
-    """``a·ψ1 + b·ψ2``, or another leading term."""
-    return a * _kernel(leading) + b * _kernel("psi2")
 
 
 @cache

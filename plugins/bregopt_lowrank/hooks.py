@@ -1,19 +1,75 @@
 """What this plugin registers."""
 
-from bregopt import ClosedFormBlock, Method, Oracle, Registrar, SmoothPart, Start, hookimpl
+from collections.abc import Sequence
+from typing import Any
+
+from bregopt import ClosedFormBlock, KernelPolicy, Method, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl, make
+from bregopt_lowrank import model_checks
 from bregopt_lowrank.factorization import Factorization, LowRankBlock
-from bregopt_lowrank.graph import SmoothOracle, WithSmooth
+from bregopt_lowrank.losses import checks as loss_checks
+from bregopt_lowrank.losses.epsilon_insensitive import EpsilonInsensitive
+from bregopt_lowrank.losses.huber import Huber
+from bregopt_lowrank.losses.interval import Interval
+from bregopt_lowrank.losses.least_squares import LeastSquares
+from bregopt_lowrank.losses.logistic import Logistic
+from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.modulus import Modulus
+from bregopt_lowrank.losses.one_bit import OneBit
+from bregopt_lowrank.losses.ordinal import Ordinal
+from bregopt_lowrank.losses.quantile import Quantile
+from bregopt_lowrank.losses.quantised import Quantised
+from bregopt_lowrank.losses.square import Square
+from bregopt_lowrank.models import Model, Product, Symmetric, WithBias
 from bregopt_lowrank.newton.masked_newton import MaskedNewton
 from bregopt_lowrank.oracle import FusedOracle
+from bregopt_lowrank.policies import fixed, paper, s4, tight
+from bregopt_lowrank.problem import low_rank
+from bregopt_lowrank.smooth_terms import SmoothOracle, WithSmooth
 from bregopt_lowrank.starts import TSVD, ScaledRandom
+
+LOSSES: dict[str, type[EntrywiseLoss]] = {
+    "least-squares": LeastSquares,
+    "huber": Huber,
+    "quantile": Quantile,
+    "epsilon-insensitive": EpsilonInsensitive,
+    "interval": Interval,
+    "one-bit": OneBit,
+    "logistic": Logistic,
+    "ordinal": Ordinal,
+    "modulus": Modulus,
+    "square": Square,
+    "quantised": Quantised,
+}
+MODELS: dict[str, type[Model]] = {"product": Product, "symmetric": Symmetric, "with-bias": WithBias}
+EXAMPLES = {
+    "loss": [
+        "least-squares", "huber(0.3)", "quantile(0.9, 0.2)", "epsilon-insensitive(0.5)", "interval", "one-bit",
+        "logistic", "ordinal(2)", "ordinal(7)", "modulus", "square", "quantised(-1, 2)",
+    ],
+    "model": list(MODELS),
+}  # fmt: skip
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
+    registry.kind("loss", EntrywiseLoss, checks=loss_checks.CHECKS)
+    registry.kind("model", Model, checks=model_checks.CHECKS)
     registry.add(SmoothPart, "factorization", Factorization)
+    registry.add(Problem, "low-rank", low_rank)
+    for name, model in MODELS.items():
+        registry.add(Model, name, model)
+    for name, loss in LOSSES.items():
+        registry.add(EntrywiseLoss, name, loss)
+    for kernel in (paper, tight, s4, fixed):
+        registry.add(KernelPolicy, kernel.__name__, kernel)
     registry.add(Start, "scaled-random", ScaledRandom)
     registry.add(Start, "tsvd", TSVD)
     registry.add(Method, "masked-newton", MaskedNewton)
+
+
+@hookimpl
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    return [(spec, make(kind, spec)) for spec in EXAMPLES.get(kind, [])]
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Evaluations and sweeps for ½‖W − UV‖², each one pass over M."""
+"""Evaluations and sweeps for (c/2)‖W − A(Y)‖², each one pass over M."""
 
 import math
 from contextlib import AbstractContextManager
@@ -10,13 +10,17 @@ from attrs import frozen
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
 from bregopt_lowrank.factorization import LazyW, LowRankBlock
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
+from bregopt_lowrank.models import Frozen, Product
 from bregopt_lowrank.passes.threads import one_blas_thread
 
 
 @final
 @frozen(eq=False)
 class FusedOracle(Oracle):
-    """Evaluations of 1 product for the value, 3 with the gradient, and 1 more for the value at another point."""
+    """Evaluations of 1 product for the value, 3 with the gradient, and 1 more for the value at another point.
+
+    Where one factor is fixed it is one product less. A pass over stored entries alone counts the true share of that.
+    """
 
     block: LowRankBlock
 
@@ -30,28 +34,63 @@ class FusedOracle(Oracle):
             return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
     def _pass(self, U: Array, V: Array, **wanted: Any) -> PassResult:
-        return self.block.M.run_pass(PassRequest(self.block.loss, U, V, **wanted))
+        return self.block.M.run_pass(PassRequest(self.block.loss, self.block.curvature, U, V, **wanted))
 
     def _value(self, Y: Blocks) -> Evaluation:
-        return self._evaluate(Y, self._pass(Y["U"], Y["V"]), products=1.0)
+        factors = self.block.model.factors(Y)
+        return self._evaluate(Y, factors, self._pass(*factors), products=1.0)
 
     def _gradient(self, Y: Blocks, at: Blocks, elsewhere: bool) -> Evaluation:
+        model, c = self.block.model, self.block.curvature
+        if isinstance(model, Frozen):
+            return self._affine(model, Y, at)
+        U, V = model.factors(Y)
+        U_bar, V_bar = (U, V) if at is Y else model.factors(at)
         flat = np.empty_like(at.flat)
         gradient = at.layout.views(flat)
-        result = self._pass(Y["U"], Y["V"], U_bar=at["U"], V_bar=at["V"], left=gradient["U"], distance=elsewhere)
-        gradient["V"][...] = _right(result)
-        if result.cross is not None and result.gram_bar is not None:  # Ūᵀ(X̄ − X), X̄ − X = dU V + Ū dV
-            gradient["V"] += result.cross @ Y["V"]
-            gradient["V"] += result.gram_bar @ (at["V"] - Y["V"])
-        value = 0.5 * result.distance if elsewhere else 0.5 * result.residual if at is Y else None
-        return self._evaluate(Y, result, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
+        left = gradient["U"] if isinstance(model, Product) else np.empty_like(U)
+        result = self._pass(U, V, U_bar=U_bar, V_bar=V_bar, left=left, distance=elsewhere)
+        right = _right(result)
+        if result.cross is not None and result.gram_bar is not None:  # cŪᵀ(X̄ − X), X̄ − X = dU V + Ū dV
+            right += (c * result.cross) @ V
+            right += (c * result.gram_bar) @ (V_bar - V)
+        for name, part in model.pull(at, left, right).items():
+            if part is not gradient[name]:
+                gradient[name][...] = part
+        value = self._value_at(result) if elsewhere else result.value if at is Y else None
+        return self._evaluate(Y, (U, V), result, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
+
+    def _affine(self, model: Frozen, Y: Blocks, at: Blocks) -> Evaluation:
+        """The gradient where one factor stays, for two products: X̄ − X is known from the other, and so is F at Ȳ."""
+        c, (U, V), (U_bar, V_bar) = self.block.curvature, model.factors(Y), model.factors(at)
+        if model.left:
+            result, left = self._pass(U, V, U_bar=U), np.empty((0, 0))
+            slope, change, gram = _right(result), V_bar - V, c * (U.T @ U)
+            bent = gram @ change
+            right = slope + bent
+        else:
+            left, right = np.empty_like(U), np.empty((0, 0))
+            result = self._pass(U, V, V_bar=V, left=left)
+            slope, change, gram = left.copy(), U_bar - U, c * (V @ V.T)
+            bent = change @ gram
+            left += bent
+        found = model.pull(at, left, right)
+        value = result.value + float(np.vdot(slope, change)) + 0.5 * float(np.vdot(bent, change))
+        return self._evaluate(Y, (U, V), result, 2.0, at, at.map(lambda name, _: found[name]), value)
+
+    def _value_at(self, result: PassResult) -> float:
+        """``(c/2)‖X̄ − W‖² + G(W)``."""
+        c = self.block.curvature
+        return 0.5 * result.distance / c + (result.value - 0.5 * result.residual / c)
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         """Three products where the update goes row by row, and M can take it so; else four."""
+        if not isinstance(self.block.model, Product):
+            return super().sweep(Y, at, update, row_wise=row_wise)
         self.block.check_shapes(Y)
-        row_wise = row_wise and self.block.M.row_wise_updates
+        row_wise, c = row_wise and self.block.M.row_wise_updates, self.block.curvature
         (U, V), (U_bar, V_bar) = (Y["U"], Y["V"]), (at["U"], at["V"])
-        dU, gram = None if U_bar is U else U_bar - U, V @ V.T
+        dU, gram = None if U_bar is U else U_bar - U, c * (V @ V.T)
         left, U_new = np.empty_like(U), np.empty_like(U)
 
         def renew(rows: slice, left: Array) -> Array:
@@ -65,37 +104,41 @@ class FusedOracle(Oracle):
             self._pass(U, V, V_bar=V, left=left)
             renew(slice(0, U.shape[0]), left)
             result = self._pass(U, V, U_bar=U_new)
-        gradient = _right(result) + (U_new.T @ (U_new - U)) @ V
+        gradient = _right(result) + (c * (U_new.T @ (U_new - U))) @ V
         if V_bar is not V:
-            gradient += (U_new.T @ U_new) @ (V_bar - V)
-        return Sweep(self._evaluate(Y, result, 3.0 if row_wise else 4.0), U_new, gradient)
+            gradient += (c * (U_new.T @ U_new)) @ (V_bar - V)
+        return Sweep(self._evaluate(Y, (U, V), result, 3.0 if row_wise else 4.0), U_new, gradient)
 
     def _evaluate(
         self,
         Y: Blocks,
+        factors: tuple[Array, Array],
         result: PassResult,
         products: float,
         at: Blocks | None = None,
         gradient: Blocks | None = None,
         value_at: float | None = None,
     ) -> Evaluation:
-        M, U, V = self.block.M, Y["U"], Y["V"]
-        residual, scale = math.sqrt(result.residual), M.frobenius
+        block, (U, V) = self.block, factors
+        residual, c = math.sqrt(result.residual), block.curvature
+        norm_of_W = block.loss.norm_of_W(result.of_W, block.M)
+        rounding = 0.0
+        if at is not None:
+            there = factors if at is Y else block.model.factors(at)
+            rounding = block.gradient_rounding(residual + math.sqrt(2.0 * c * result.cancelled), *there)
         return Evaluation(
             Y=Y,
-            W=LazyW(self.block.loss, M, U, V),
-            value=0.5 * result.residual,
+            W=LazyW(block.loss, c, block.M, U, V),
+            value=result.value,
             at=at,
             gradient=gradient,
             value_at=value_at,
-            norms=self.block.bounds(self.block.frobenius(result.of_W), residual, result.gram, V @ V.T),
-            metrics={"relative_error": math.sqrt(result.error) / scale, "model_residual": residual / scale},
-            products=products,
-            rounding=self.block.rounding,
-            scale=self.block.scale(0.5 * result.residual, U, V),
-            residual_rounding=(
-                0.0 if at is None else self.block.gradient_rounding(0.5 * result.residual, at["U"], at["V"])
-            ),
+            norms=block.bounds(norm_of_W, residual / c, result.gram, V @ V.T),
+            metrics=block.metrics(result.error, residual, U, V),
+            products=products * block.M.share(block.loss, block.rank),
+            rounding=block.rounding,
+            scale=block.scale(result.value, U, V) + result.cancelled,
+            residual_rounding=rounding,
         )
 
 

@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Blocks, ProblemParts, Start
+from bregopt import Array, Blocks, ProblemParts, Start
 from bregopt.errors import IncompatibleError
 from bregopt_lowrank.factorization import LowRankBlock
 
@@ -22,23 +22,30 @@ def _block(problem: ProblemParts, name: str) -> LowRankBlock:
 @final
 @frozen
 class ScaledRandom(Start):
-    """Gaussian U and V, each scaled to the Frobenius norm ``√‖M‖_F``."""
+    """Gaussian U and V, each scaled to the Frobenius norm ``√‖M‖_F``; offsets are zero."""
 
     def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
         block = _block(problem, "scaled-random")
-        M, rank = block.M, block.rank
-        factors = {"U": rng.standard_normal((M.shape[0], rank)), "V": rng.standard_normal((rank, M.shape[1]))}
-        size = np.sqrt(M.frobenius)
-        return Blocks(**{name: X * (size / np.linalg.norm(X)) for name, X in factors.items()})
+        shapes, size = block.model.shapes(block.M.shape, block.rank), np.sqrt(block.size)
+        return Blocks(**{name: _random(name, shape, size, rng) for name, shape in shapes.items()})
+
+
+def _random(name: str, shape: tuple[int, ...], size: float, rng: np.random.Generator) -> Array:
+    if name not in ("U", "V"):
+        return np.zeros(shape)
+    X = rng.standard_normal(shape)
+    return np.asarray(X * (size / np.linalg.norm(X)))
 
 
 @final
 @frozen
 class TSVD(Start):
-    """The balanced truncated SVD of M: ``U = U_r S^½``, ``V = S^½ V_rᵀ``."""
+    """The balanced truncated SVD of M, missing entries taken for 0: ``U = U_r S^½``, ``V = S^½ V_rᵀ``."""
 
     def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
         block = _block(problem, "tsvd")
         U, s, Vt = block.M.leading(block.rank)
         root = np.sqrt(s)
-        return Blocks(U=U * root, V=root[:, None] * Vt)
+        found = {"U": U * root, "V": root[:, None] * Vt}
+        shapes = block.model.shapes(block.M.shape, block.rank)
+        return Blocks(**{name: found.get(name, np.zeros(shape)) for name, shape in shapes.items()})

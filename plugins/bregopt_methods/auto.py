@@ -36,6 +36,9 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]
     density = problem.block.density()
     if density is None or any(problem.smooth.gram(Y, name) is None for name in Y.names):
         yield "aapb", "F is no plain factorisation of data"
+    elif len(Y.names) != 2:
+        yield "masked-newton", "one factor is fixed, so each row of the other is a small problem of its own"
+        yield "aapb", "one factor is fixed"
     elif not all(Trait.SEPARABLE in H.traits for H in penalties):
         yield "aapb", "H is not a sum over entries, so all that is known of it is its proximal map"
     else:
@@ -53,8 +56,8 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]
         if sparse or blocks == "els":
             yield blocks, f"{model}, which goes block by block"
         if problem.regularizer.weak_convexity is not None:
-            yield "bella", f"{model}, weakly convex, and {density:.0%} of M is not zero"
-        yield "aapb", f"{model}, and {density:.0%} of M is not zero"
+            yield "bella", f"{model}, weakly convex, and data fix {density:.0%} of W"
+        yield "aapb", f"{model}, and data fix {density:.0%} of W"
 
 
 def _takes(method: Method, problem: ResolvedProblem) -> bool:

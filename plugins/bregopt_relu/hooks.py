@@ -4,21 +4,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from bregopt_lowrank import EntrywiseLoss
 
-from bregopt import Blocks, KernelPolicy, Problem, Registrar, hookimpl
-from bregopt_relu.policies import fixed, paper, s4, tight
+from bregopt import Blocks, Problem, Registrar, hookimpl, make
+from bregopt_relu.bounded_relu import BoundedRelu
+from bregopt_relu.leaky_relu import LeakyRelu
 from bregopt_relu.problem import relu_nmd
+from bregopt_relu.relu import Relu
+
+LOSSES: dict[str, type[EntrywiseLoss]] = {"relu": Relu, "bounded-relu": BoundedRelu, "leaky-relu": LeakyRelu}
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Problem, "relu-nmd", relu_nmd)
-    for kernel in (paper, tight, s4, fixed):
-        registry.add(KernelPolicy, kernel.__name__, kernel)
+    for name, loss in LOSSES.items():
+        registry.add(EntrywiseLoss, name, loss)
 
 
 @hookimpl
 def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    if kind == "loss":
+        specs = "relu", "bounded-relu", "bounded-relu(-0.5, 2)", "leaky-relu(0.3)"
+        return [(spec, make(kind, spec)) for spec in specs]
     if kind != "problem":
         return []
     rng = np.random.default_rng(0)

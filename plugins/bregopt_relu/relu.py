@@ -1,11 +1,11 @@
-"""The W block of ReLU-NMD, and its loss ½Σ_{M>0}(X − M)² + ½Σ_{M=0}max(0, X)² on a tile: by NumPy, and as loops."""
+"""The ReLU loss, ½Σ_{M>0}(X − M)² + ½Σ_{M=0}max(0, X)²: by an entry, by NumPy, and by loops of its own."""
 
 import math
 from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from bregopt_lowrank import LazyW, LowRankBlock, Matrix, TileLoops, TileLoss, TileSums, sum_of_squares
+from bregopt_lowrank import EntrywiseLoss, Matrix, Tile, TileLoops, TileSums, sum_of_squares
 from numpy.typing import NDArray
 
 from bregopt import Array
@@ -13,14 +13,55 @@ from bregopt import Array
 
 @final
 @frozen
-class ReluLoss(TileLoss):
-    """``S = X − M where M > 0, max(0, X) elsewhere``; M̂ = max(0, X); W is summed up off the support of M."""
+class Relu(EntrywiseLoss):
+    """``e(x; m) = ½(x − m)² if m > 0, else ½ max(0, x)²``: M ≈ max(0, UV) for an M ≥ 0."""
 
-    def fill_W(self, X: Array, M: Array) -> None:
-        np.minimum(X, 0.0, out=X)
-        np.copyto(X, M, where=M > 0)
+    @staticmethod
+    def entry(x: Any, m: Any) -> tuple[Any, Any, Any]:
+        s = x - m if m > 0.0 else max(x, 0.0)
+        return 0.5 * s * s, s, 1.0 if (m > 0.0) | (x > 0.0) else 0.0
 
-    def residual(self, X: Array, M: Array) -> TileSums:
+    @staticmethod
+    def error(x: Any, m: Any) -> Any:
+        s = max(x, 0.0) - m
+        return s * s
+
+    @property
+    def slope_per_data(self) -> float:
+        return -1.0
+
+    @property
+    def flat_at_zero(self) -> bool:
+        return True
+
+    @property
+    def data(self) -> str:
+        return "non-negative"
+
+    def fits(self, M: Array) -> NDArray[np.bool_]:
+        return np.asarray(M >= 0)
+
+    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
+        return np.maximum(rng.standard_normal(size), 0.0)
+
+    def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        active = (M > 0) | (X > 0)
+        S = np.where(active, X - M, 0.0)
+        return 0.5 * S * S, S, active.astype(np.float64), np.square(np.maximum(S, -M))
+
+    def W(self, X: Array, tile: Tile, curvature: float) -> Array:
+        if curvature != 1 or not tile.plain:
+            return super().W(X, tile, curvature)
+        return np.where(tile.M > 0, tile.M, np.minimum(X, 0.0))
+
+    def G(self, X: Array, tile: Tile, curvature: float) -> float:
+        return 0.0 if curvature == 1 and tile.plain else super().G(X, tile, curvature)
+
+    def residual(self, X: Array, tile: Tile, curvature: float) -> TileSums:
+        """Where every entry is known and has the weight 1, W is summed up off the support of M."""
+        if curvature != 1 or not tile.plain:
+            return super().residual(X, tile, curvature)
+        M = tile.M
         X -= M
         S = np.maximum(X, 0)
         np.copyto(S, X, where=M > 0)
@@ -28,64 +69,42 @@ class ReluLoss(TileLoss):
         below = sum_of_squares(X)
         np.copyto(X, S)
         np.maximum(S, -M, out=S)
-        return TileSums(sum_of_squares(X), sum_of_squares(S), below)
+        return _sums(sum_of_squares(X), sum_of_squares(S), below)
 
-    def sparse_residual(self, X: Array, places: tuple[Any, Any], values: Array) -> TileSums:
-        x = X[places]
+    def sparse_residual(self, X: Array, places: tuple[Any, Any], values: Tile, curvature: float) -> TileSums:
+        if curvature != 1 or not values.plain:
+            return super().sparse_residual(X, places, values, curvature)
+        x, given = X[places], values.M
         X[places] = 0
         S = np.maximum(X, 0)
         X -= S
         above, below = sum_of_squares(S), sum_of_squares(X)
         np.copyto(X, S)
-        x -= values
+        x -= given
         X[places] = x
-        return TileSums(above + sum_of_squares(x), above + sum_of_squares(np.maximum(x, -values)), below)
+        return _sums(above + sum_of_squares(x), above + sum_of_squares(np.maximum(x, -given)), below)
 
-    def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
-        S = np.where(M > 0, X - M, np.maximum(X, 0.0)).astype(np.float64)
-        return 0.5 * np.square(S).sum(axis=1), np.square(np.maximum(S, -M)).sum(axis=1)
+    def norm_of_W(self, of_W: float, M: Matrix) -> float:
+        """On the support of M, W is M."""
+        return math.hypot(M.frobenius, math.sqrt(of_W)) if M.plain else super().norm_of_W(of_W, M)
 
-    def active_residual(self, X: Array, M: Array) -> tuple[Array, NDArray[np.bool_]]:
-        active = (M > 0) | (X > 0)
-        return np.where(active, X - M, 0.0), active
-
-    @property
-    def loops(self) -> TileLoops:
-        return TileLoops(_residual, _sparse_residual, _measure, _active)
+    def loops(self, weighted: bool, missing: bool) -> TileLoops:
+        usual: TileLoops = super().loops(weighted, missing)
+        if weighted or missing:
+            return usual
+        return usual._replace(dense=_residual, sparse=_sparse_residual, measure=_measure)
 
 
-@final
-@frozen(eq=False)
-class ReluBlock(LowRankBlock):
-    """``G(W) = 0 if max(0, W) = M, else ∞``; ``W(Y) = M where M > 0, min(0, UV) elsewhere``."""
-
-    M: Matrix
-    rank: int
-    reduced_norm: float
-    """an upper bound of ‖M‖₂"""
-
-    @property
-    def loss(self) -> ReluLoss:
-        return ReluLoss()
-
-    def value(self, W: LazyW) -> float:
-        return 0.0
-
-    def density(self) -> float:
-        """The share of the entries of M that are not zero: there W is M."""
-        return self.M.nonzeros / (self.M.shape[0] * self.M.shape[1])
-
-    def frobenius(self, of_W: float) -> float:
-        """The loss sums up W off the support of M; on it W is M."""
-        return math.hypot(self.M.frobenius, math.sqrt(of_W))
+def _sums(residual: float, error: float, below: float) -> TileSums:
+    return TileSums(residual, error, below, 0.5 * residual)
 
 
-def _residual(X: Any, M: Any, i0: int, j0: int, sums: Any) -> int:
-    """X − W in place of X, for a tile whose corner lies at (i0, j0) of M; its non-zeros."""
+def _residual(X: Any, M: Any, upper: Any, weights: Any, i0: int, j0: int, a: int, b: int, p: Any, sums: Any) -> int:
+    """``TileLoops.dense``; the sums over W are those off the support of M."""
     residual = error = below = 0.0
-    count, width = 0, X.shape[1]
+    count, width = 0, b - a
     for i in range(X.shape[0]):
-        line, given = X[i], M[i0 + i, j0 : j0 + width]
+        line, given = X[i, a:b], M[i0 + i, j0 + a : j0 + b]
         for j in range(width):
             x, m = line[j], given[j]
             above = max(x, 0.0)
@@ -100,18 +119,32 @@ def _residual(X: Any, M: Any, i0: int, j0: int, sums: Any) -> int:
     sums[0] += residual
     sums[1] += error
     sums[2] += below
+    sums[4] += 0.5 * residual
     return count
 
 
 def _sparse_residual(
-    X: Any, j0: int, positions: Any, starts: Any, top: int, columns: Any, values: Any, spare: Any, sums: Any
+    X: Any,
+    j0: int,
+    a: int,
+    b: int,
+    positions: Any,
+    starts: Any,
+    top: int,
+    columns: Any,
+    values: Any,
+    upper: Any,
+    weights: Any,
+    spare: Any,
+    p: Any,
+    sums: Any,
 ) -> int:
-    """The same for CSR; ``positions`` move on to the next tile."""
+    """``TileLoops.sparse``."""
     residual = error = below = 0.0
-    count, width = 0, X.shape[1]
+    count = 0
     for i in range(X.shape[0]):
         line, begin, end, stop = X[i], positions[i], positions[i], starts[top + i + 1]
-        while end < stop and columns[end] < j0 + width:  # the support is put aside: it leaves zeros, no branch
+        while end < stop and columns[end] < j0 + b:  # the support is put aside: it leaves zeros, no branch
             m = values[end]
             s = line[columns[end] - j0] - m
             clipped = max(s, -m)
@@ -121,14 +154,14 @@ def _sparse_residual(
             line[columns[end] - j0] = 0.0
             end += 1
         off = low = 0.0
-        positive = 0
-        for j in range(width):
-            x = line[j]
+        positive, rest = 0, line[a:b]
+        for j in range(rest.size):
+            x = rest[j]
             above = max(x, 0.0)
             off += above * above
             low += (x - above) * (x - above)
             positive += 1 if x > 0.0 else 0
-            line[j] = above
+            rest[j] = above
         for k in range(begin, end):
             line[columns[k] - j0] = spare[k - begin]
         positions[i] = end
@@ -139,28 +172,21 @@ def _sparse_residual(
     sums[0] += residual
     sums[1] += error
     sums[2] += below
+    sums[4] += 0.5 * residual
     return count
 
 
-def _measure(X: Any, M: Any, value: Any, error: Any) -> None:
-    """``f_i`` and ``‖m_i − max(0, x_i)‖²`` of each row."""
+def _measure(X: Any, M: Any, upper: Any, weights: Any, a: int, b: int, p: Any, value: Any, error: Any) -> None:
+    """``TileLoops.measure``."""
     for i in range(X.shape[0]):
         residual = clipped = 0.0
-        for j in range(X.shape[1]):
-            m = float(M[i, j])
-            s = float(X[i, j]) - m
+        line, given = X[i, a:b], M[i, a:b]
+        for j in range(line.size):
+            m = float(given[j])
+            s = float(line[j]) - m
             s = s if m > 0.0 else max(s, 0.0)
             c = max(s, -m)
             residual += s * s
             clipped += c * c
-        value[i], error[i] = 0.5 * residual, clipped
-
-
-def _active(x: Any, m: Any, places: Any, slopes: Any) -> int:
-    """Where m > 0 or x > 0, and x − m there."""
-    count = 0
-    for j in range(x.size):  # without a branch: an entry that is not active is written over by the next
-        places[count] = j
-        slopes[count] = float(x[j]) - float(m[j])
-        count += 1 if (m[j] > 0.0) | (x[j] > 0.0) else 0
-    return count
+        value[i] += 0.5 * residual
+        error[i] += clipped

@@ -32,6 +32,7 @@ PARTS: dict[type, dict[str, Callable[..., Any]]] = {
         "stationarity": stopping.Stationarity,
         "tolerance": stopping.Tolerance,
         "plateau": stopping.Plateau,
+        "held-out": stopping.HeldOut,
         "target": stopping.Target,
         "not-finite": stopping.NotFinite,
     },

@@ -138,6 +138,35 @@ class Plateau(StopRule):
 
 @final
 @frozen
+class HeldOut(StopRule):
+    """Stops when the error on the entries held out has not fallen below its least for ``patience`` iterations.
+
+    The result is the last Y. The Y of the least error lies ``patience`` iterations back, and is not kept: an observer
+    that looks at ``state.metrics["held_out_error"]`` can do so.
+    """
+
+    patience: int = field(default=5, validator=validate.whole(at_least=1))
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        if "held_out_error" not in progress.metrics:
+            raise IncompatibleError(
+                "The stop rule 'held-out' needs a problem some entries of which are held out, as with held_out=0.2; "
+                "this has none."
+            )
+        errors = progress.history["held_out_error"]
+        least = min((error for error in errors if not math.isnan(error)), default=math.nan)
+        since = 0 if math.isnan(least) else len(errors) - 1 - errors.index(least)
+        if since < self.patience:
+            return None
+        return Verdict(
+            Status.PLATEAU,
+            f"The held-out error has not fallen below {least:.4g}, that of iteration {progress.iteration - since}, for "
+            f"{since} iterations; it is {errors[-1]:.4g}.",
+        )
+
+
+@final
+@frozen
 class Target(StopRule):
     """Stops when the objective is at most ``objective``."""
 

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "bregopt").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")])
 LOWRANK = [path for path in FILES if "bregopt_lowrank" in path.parts]
-RELU = re.compile(r"relu|(max|min)\(0, [xuw]|\bm(\[\w+\])? > 0", re.IGNORECASE)
+RELU = re.compile(r"relu|(max|min)\(0, [xuw]\)|\bm(\[\w+\])? > 0", re.IGNORECASE)
 
 
 def test_numba_is_imported_in_two_places():

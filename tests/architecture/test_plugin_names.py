@@ -23,6 +23,7 @@ WORDS = {
     "run.py": {"stationarity"},  # a key of the record
     "solve.py": {"tolerance"},  # an argument of bregopt.solve
     "api.py": {"tolerance"},  # the same
+    "mtx.py": {"symmetric"},  # a word of the Matrix Market format
     "history.py": {"stationarity"},  # a column of the history
 }
 """Strings that are words of the core's own, though a part has the same name."""

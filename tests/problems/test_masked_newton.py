@@ -5,11 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_lowrank import as_local_matrix
+from bregopt_lowrank import ColumnLosses, Tile, as_local_matrix
 from bregopt_lowrank.newton import row_newton as row_steps
 from bregopt_lowrank.newton.row_models import embedded, spelt
 from bregopt_lowrank.newton.row_newton import judge, row_newton
-from bregopt_relu.relu import ReluLoss
+from bregopt_relu.relu import Relu
 from row_reference import reference_row_newton, reference_run
 from small_parts import NoBlock
 
@@ -43,9 +43,10 @@ def test_the_rows_take_the_steps_of_the_definition(spec, sparse):
     U = H.prox(rng.standard_normal((20, 3)), 1e-12)
     V, delta = rng.standard_normal((3, 14)), np.geomspace(1e-9, 4.0, 20)
     data = as_local_matrix(scipy.sparse.csr_array(M) if sparse else M)
-    found = row_newton(ReluLoss(), data, U, V, delta, H)
+    loss = ColumnLosses.one(Relu(), 14)
+    found = row_newton(loss, data, U, V, delta, H)
     l1 = bo.make("regularizer", "l1(0.2)")
-    back = row_newton(ReluLoss(), data.transposed, V.T, U.T, delta[:14], l1, by_columns=True)
+    back = row_newton(loss.transposed, data.transposed, V.T, U.T, delta[:14], l1, by_columns=True)
     for made, wanted in (
         (found, reference_row_newton(M, U, V, delta, H.scalar())),
         (back, reference_row_newton(M.T, V.T, U.T, delta[:14], bo.ScalarPenalty(l1=0.2))),
@@ -121,10 +122,11 @@ def test_a_regularizer_known_by_its_prox_has_the_same_models(by_columns):
     rng = np.random.default_rng(0)
     M, U, V = relu_of_low_rank(9, 14), rng.standard_normal((9, 3)), rng.standard_normal((3, 14))
     weights = np.full((3, 9) if by_columns else (9, 3), 0.3)
-    one = embedded(ReluLoss(), V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
-    other, rows = spelt(ReluLoss(), V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
+    loss = ColumnLosses.one(Relu(), 14)
+    one = embedded(loss, V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
+    other, rows = spelt(loss, V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
     made, wanted = (
-        models.fit(rows, U[rows] @ V, M[rows], U[rows], np.geomspace(1e-3, 1, 5)) for models in (one, other)
+        models.fit(rows, U[rows] @ V, Tile(M[rows]), U[rows], np.geomspace(1e-3, 1, 5)) for models in (one, other)
     )
     np.testing.assert_allclose(made.Z, wanted.Z, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(made.fall, wanted.fall, rtol=1e-10)

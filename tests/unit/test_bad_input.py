@@ -48,6 +48,35 @@ def test_a_bad_matrix_is_refused_with_what_was_found(case):
     assert message in str(caught.value)
 
 
+BEHIND_A_MASK = {
+    "complex": (GOOD.astype(complex), "real numbers. Got dtype complex128"),
+    "object": (GOOD.astype(object), "real numbers. Got dtype object"),
+    "1-D": (np.ones(3), "two dimensions. Got shape (3,)"),
+    "negative": (spoiled(-2.0), "non-negative. Got a smallest entry of -2"),
+    "inf": (spoiled(np.inf), "must be finite. Got 1 entries that are inf"),
+    "masked array": (np.ma.masked_array(GOOD, mask=GOOD == 0), "masked array with 2 masked entries"),
+}
+
+
+@pytest.mark.parametrize("case", BEHIND_A_MASK)
+def test_a_mask_does_not_hide_what_is_wrong_with_a_matrix(case):
+    M, message = BEHIND_A_MASK[case]
+    with pytest.raises(DataError) as caught:
+        bo.compose("relu-nmd", M, rank=1, mask=np.ones(M.shape, dtype=bool))
+    assert message in str(caught.value)
+
+
+def test_missing_entries_of_relu_nmd_have_to_be_named():
+    M = spoiled(np.nan)
+    with pytest.raises(DataError, match=r"mask=~np\.isnan\(M\)\.$"):
+        bo.compose("relu-nmd", M, rank=1)
+    problem, Y = bo.compose("relu-nmd", M, rank=1, mask=~np.isnan(M)), _start(1.0)
+    assert problem.block.M.missing == 1
+    assert problem.oracle.evaluate(Y).value == 0.5 * (
+        1.0 + 1.0 + 4.0 + 0.25
+    )  # (1 − 2)², max(0, 1)², (1 − 3)², (1 − ½)²
+
+
 @pytest.mark.parametrize("rank", [0, -1, 3, 2.0, 1.5, "2", None, True, np.nan])
 def test_a_bad_rank_is_refused_with_its_range(rank):
     with pytest.raises(ParameterError, match=r"'rank' parameter of relu-nmd must be a whole number from 1 to 2.*Got"):

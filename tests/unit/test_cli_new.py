@@ -16,7 +16,7 @@ import bregopt
 from bregopt.cli.main import main
 from bregopt.cli.new import contents
 
-KINDS = ["regularizer", "kernel", "problem"]
+KINDS = ["regularizer", "kernel", "problem", "loss"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -124,7 +124,32 @@ def test_what_fails_half_way_leaves_nothing_behind(call, tmp_path, monkeypatch):
 def test_a_kind_that_cannot_be_made_is_refused(call, tmp_path):
     code, _, err = call("new", "method", "mine", "--dir", tmp_path)
     assert code == 2
-    assert "'regularizer', 'kernel', 'problem'" in err
+    assert "must be one of 'regularizer', 'kernel', 'problem', 'loss'. Got 'method' instead." in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fresh_host")
+def test_a_plugin_brings_the_templates_of_its_kinds(call, tmp_path, monkeypatch):
+    package = tmp_path / "colours"
+    (package / "templates").mkdir(parents=True)
+    (package / "templates" / "__init__.py").touch()
+    template = "SUMMARY = 'a colour'\nUSAGE = ''\nTRY = 'bregopt plugins'\nCODE = 'name = \"$name\"'\n"
+    (package / "templates" / "deep_red.py").write_text(template, encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "import bregopt as bo\n\nclass Red: ...\nclass Blue: ...\n\n@bo.hookimpl\ndef bregopt_register(registry):\n"
+        "    registry.kind('deep-red', Red)\n    registry.kind('blue', Blue)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "plugin.py").write_text("from colours import bregopt_register\n", encoding="utf-8")
+    bregopt.load_plugin(tmp_path / "plugin.py")
+    code, out, _ = call("new", "deep-red", "wine", "--dir", tmp_path)
+    assert code == 0
+    assert "bregopt check wine" in out
+    assert (tmp_path / "wine" / "src" / "bregopt_wine" / "__init__.py").read_text(encoding="utf-8") == 'name = "wine"'
+    code, _, err = call("new", "blue", "sky", "--dir", tmp_path)
+    assert code == 2
+    assert "'loss', 'deep-red'. Got 'blue' instead." in err
 
 
 USES = {
@@ -162,6 +187,16 @@ USES = {
             else:
                 raise AssertionError("wrong input was taken")
         """,
+    "loss": """
+        M[rng.random(M.shape) < 0.1] = np.nan
+        problem = bo.compose("low-rank", M, rank=3, loss="my-part(0.5)")
+        for method in ("apb", "aapb"):
+            assert bo.solve(problem, method=method, max_iterations=20).certificate.guaranteed
+        assert bo.solve(problem, method="hybrid", max_iterations=20).certificate.monotone
+        result = bo.solve(problem, method="aapb(w=Ybar)", max_iterations=40)
+        mixed = bo.compose("low-rank", M, rank=3, loss={"0:7": "my-part", "7:": "huber(1)"})
+        assert bo.solve(mixed, method="aapb", max_iterations=20).certificate.monotone
+        """,
 }
 
 
@@ -194,7 +229,7 @@ if True:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """An environment of its own that holds the three packages, and sees what is installed here."""
+    """An environment of its own that holds all the packages, and sees what is installed here."""
     home = tmp_path_factory.mktemp("new")
     venv.create(home / "venv", with_pip=False)
     target = next((home / "venv" / "lib").glob("python*")) / "site-packages"
@@ -228,6 +263,8 @@ def test_an_installed_package_is_found_and_checked_by_its_name(kind, environment
     [
         ("regularizer", "float(step * self.eta)", "float(2 * step * self.eta)", "prox/variational"),
         ("kernel", "0.5 * z**2 +", "0.4 * z**2 +", "divergence/definition"),
+        ("loss", "(1.0 + root), z / root,", "(1.0 + root), 1.01 * z / root,", "loss/slope"),
+        ("loss", "return 1.0\n", "return 0.9\n", "loss/bound"),
     ],
 )
 def test_a_mistake_in_the_example_is_found_by_the_kit(kind, right, wrong, check, call, tmp_path):

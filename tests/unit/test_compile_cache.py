@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pickle
+import sys
 
 import numba
 import numpy as np
@@ -30,10 +31,14 @@ def folder(tmp_path, monkeypatch):
 
 def load(path, source=SOURCE):
     path.write_text(source)
-    spec = importlib.util.spec_from_file_location("loops", path)
+    return run_file(path).double
+
+
+def run_file(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.double
+    return module
 
 
 @pytest.fixture
@@ -66,6 +71,41 @@ def test_another_version_of_a_loop_is_compiled_anew_and_leaves_nothing_of_the_fi
         double = load(tmp_path / "loops.py", SOURCE.replace("2.0", factor))
         assert [by_jit(double), by_jit(double)] == [False, True]
     assert sorted(path.suffix for path in folder.rglob("*.nb?")) == [".nbc", ".nbi"]
+
+
+ENCLOSING = """
+def made_of(part, power):
+    def loop(x, out):
+        for i in range(x.size):
+            out[i] = part(x[i]) ** power
+        return x.size
+    return loop
+"""
+
+
+def test_loops_of_one_code_are_kept_for_each_of_the_functions_that_they_enclose(tmp_path, folder, monkeypatch):
+    def imported(name, source):
+        path = tmp_path / f"{name}.py"
+        if not path.exists() or path.read_text() != source:
+            path.write_text(source)
+        monkeypatch.setitem(sys.modules, name, run_file(path))
+        return sys.modules[name]
+
+    made_of = imported("enclosing", ENCLOSING).made_of
+
+    def run(name, factor, power):
+        """What the loop makes of X, and whether its compiled form was on disk."""
+        part = imported(name, f"def part(x):\n    return {factor} * x\n").part
+        loop, out = compiled.jit(made_of(compiled.jit(part, kept=False), power)), np.empty(3)
+        loop(X, out)
+        return out.tolist(), sum(loop.stats.cache_hits.values()) == 1
+
+    for found in (False, True):
+        assert run("one", 2.0, 1) == ([0, 2, 4], found)
+        assert run("two", 3.0, 1) == ([0, 3, 6], found)
+        assert run("one", 2.0, 2) == ([0, 4, 16], found)
+    assert run("one", 2.25, 1) == ([0, 2.25, 4.5], False), "a part that was written anew"
+    assert len(list(folder.rglob("*.nbc"))) == 4, "the parts are in the loops that enclose them"
 
 
 def truncated(content):

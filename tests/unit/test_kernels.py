@@ -133,7 +133,7 @@ def test_the_schatten4_kernel_refuses_other_regularizers_by_name():
 
 @pytest.mark.parametrize("spec", ["boltzmann-shannon", "burg", "fermi-dirac"])
 def test_relu_nmd_refuses_a_kernel_on_part_of_the_space_by_name(spec):
-    with pytest.raises(IncompatibleError, match=r"ReLU-NMD cannot use the kernel \w+"):
+    with pytest.raises(IncompatibleError, match=r"The ReLU-NMD problem cannot use the kernel \w+"):
         bo.compose("relu-nmd", relu_matrix(), rank=3, kernel=spec)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from attrs import frozen
-from bregopt_lowrank import LowRankBlock, Matrix, TileLoops, TileLoss, TileSums, as_local_matrix
+from bregopt_lowrank import ColumnLosses, EntrywiseLoss, LowRankBlock, Tile, TileLoops, TileSums, as_local_matrix
 from bregopt_lowrank.oracle import FusedOracle
 from lowrank_cases import Rows, case
 
@@ -95,101 +95,137 @@ def test_a_matrix_with_negative_entries_has_a_spectral_bound_wherever_it_lies():
         data = as_local_matrix(held)
         assert data.lowest == M.min()
         assert exact <= data.spectral <= np.linalg.norm(M)
-        np.testing.assert_array_equal(data.read(slice(3, 9)), M[3:9])
+        np.testing.assert_array_equal(data.read(slice(3, 9)).M, M[3:9])
     assert as_local_matrix(np.ones((3, 2))).lowest == 0.0
 
 
-def shifted_residual(X, M, i0, j0, sums):
-    """The loops of ``Shifted`` for a dense M; numba compiles them."""
+def test_the_weights_of_a_sparse_matrix_stay_with_entries_that_its_precision_takes_for_zero():
+    M = scipy.sparse.csr_array([[1e-60, 2.0, 0.0], [0.0, 3.0, 1e-60]])
+    weights = scipy.sparse.csr_array([[5.0, 0.5, 0.0], [0.0, 0.25, 7.0]])
+    problem = bo.compose("low-rank", M, rank=1, dtype="float32", weights=weights)
+    value = problem.oracle.evaluate(bo.Blocks(U=np.ones((2, 1)), V=np.ones((1, 3)))).value
+    assert value == pytest.approx(0.5 * (5.0 + 0.5 * 1.0 + 1.0 + 1.0 + 0.25 * 4.0 + 7.0), rel=1e-6)
+
+
+def given_residual(X, M, upper, weights, i0, j0, a, b, p, sums):
+    """The loops of ``ByHand`` for a dense M; numba compiles them."""
     for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            w = 2.0 * M[i0 + i, j0 + j] - 1.0
-            X[i, j] -= w
-            sums[0] += X[i, j] ** 2
-            sums[1] += 0.25 * X[i, j] ** 2
+        for j in range(a, b):
+            w = p[0] * M[i0 + i, j0 + j] + p[1]
+            s = X[i, j] - w
+            X[i, j] = s
+            sums[0] += s * s
+            sums[1] += s * s / (p[0] * p[0])
             sums[2] += w * w
-    return X.size
+            sums[4] += 0.5 * s * s
+    return X.shape[0] * (b - a)
 
 
-def shifted_sparse_residual(X, j0, positions, starts, top, columns, values, spare, sums):
+def given_sparse_residual(X, j0, a, b, positions, starts, top, columns, values, upper, weights, spare, p, sums):
     residual = of_W = 0.0
     for i in range(X.shape[0]):
         spare[: X.shape[1]] = 0.0
-        while positions[i] < starts[top + i + 1] and columns[positions[i]] < j0 + X.shape[1]:
+        while positions[i] < starts[top + i + 1] and columns[positions[i]] < j0 + b:
             spare[columns[positions[i]] - j0] = values[positions[i]]
             positions[i] += 1
-        for j in range(X.shape[1]):
-            w = 2.0 * spare[j] - 1.0
+        for j in range(a, b):
+            w = p[0] * spare[j] + p[1]
             s = X[i, j] - w
             X[i, j] = s
             residual += s * s
             of_W += w * w
     sums[0] += residual
-    sums[1] += 0.25 * residual
+    sums[1] += residual / (p[0] * p[0])
     sums[2] += of_W
-    return X.size
+    sums[4] += 0.5 * residual
+    return X.shape[0] * (b - a)
 
 
-def shifted_measure(X, M, value, error):
+def given_line(x, values, upper, weights, begin, end, p, sums):
+    for k in range(end - begin):
+        w = p[0] * values[begin + k] + p[1]
+        s = x[k] - w
+        sums[0] += s * s
+        sums[1] += s * s / (p[0] * p[0])
+        sums[2] += w * w - x[k] * x[k]
+        sums[4] += 0.5 * s * s
+        x[k] = s
+    return end - begin
+
+
+def given_measure(X, M, upper, weights, a, b, p, value, error):
     for i in range(X.shape[0]):
         total = 0.0
-        for j in range(X.shape[1]):
-            total += (X[i, j] - 2.0 * M[i, j] + 1.0) ** 2
-        value[i], error[i] = 0.5 * total, 0.25 * total
+        for j in range(a, b):
+            total += (X[i, j] - p[0] * M[i, j] - p[1]) ** 2
+        value[i] += 0.5 * total
+        error[i] += total / (p[0] * p[0])
 
 
-def shifted_active(x, m, places, slopes):
-    for j in range(x.size):
-        places[j], slopes[j] = j, x[j] - 2.0 * m[j] + 1.0
-    return x.size
+def given_curve(x, m, upper, weights, a, b, p, places, slopes, curvatures, count):
+    for j in range(a, b):
+        places[count], slopes[count], curvatures[count] = j, x[j] - p[0] * m[j] - p[1], 1.0
+        count += 1
+    return count
 
 
 @frozen
-class Shifted(TileLoss):
-    """``½‖X − (2M − 1)‖²``: W = 2M − 1 whatever X is, M̂ = (X + 1)/2, and every entry is active."""
+class Shifted(EntrywiseLoss):
+    """``½(x − (a·m + b))²``: w = a·m + b whatever x is, m̂ = (x − b)/a, and every entry is active; an entry, no more."""
 
-    def fill_W(self, X, M):
-        X[:] = 2.0 * M - 1.0
+    scale: float = 2.0
+    shift: float = -1.0
 
-    def residual(self, X, M):
-        W = 2.0 * M - 1.0
-        X -= W
-        return TileSums(float(np.vdot(X, X)), 0.25 * float(np.vdot(X, X)), float(np.vdot(W, W)))
+    @staticmethod
+    def entry(x, m, scale, shift):
+        s = x - scale * m - shift
+        return 0.5 * s * s, s, 1.0
 
-    def sparse_residual(self, X, places, values):
-        M = np.zeros_like(X)
-        M[places] = values
-        return self.residual(X, M)
-
-    def measure(self, X, M):
-        square = np.square(X - 2.0 * M + 1.0).sum(axis=1)
-        return 0.5 * square, 0.25 * square
-
-    def active_residual(self, X, M):
-        return X - 2.0 * M + 1.0, np.ones(X.shape, bool)
-
-    @property
-    def loops(self):
-        return TileLoops(shifted_residual, shifted_sparse_residual, shifted_measure, shifted_active)
+    @staticmethod
+    def error(x, m, scale, shift):
+        return ((x - shift) / scale - m) ** 2
 
 
-@frozen(eq=False)
-class ShiftedBlock(LowRankBlock):
-    """``G(W) = 0 if W = 2M − 1, else ∞``."""
+@frozen
+class ByHand(Shifted):
+    """The same with fast forms of its own."""
 
-    M: Matrix
-    rank: int
-    reduced_norm: float
+    def _W(self, M):
+        return self.scale * M + self.shift
 
-    @property
-    def loss(self):
-        return Shifted()
+    def arrays(self, X, M, upper=None):
+        S = X - self._W(M)
+        return 0.5 * S**2, S, np.ones(X.shape), (S / self.scale) ** 2
 
-    def value(self, W):
+    def W(self, X, tile, curvature):
+        return self._W(tile.M)
+
+    def G(self, X, tile, curvature):
         return 0.0
 
-    def frobenius(self, of_W):
+    def residual(self, X, tile, curvature):
+        W = self._W(tile.M)
+        X -= W
+        square = float(np.vdot(X, X))
+        return TileSums(square, square / self.scale**2, float(np.vdot(W, W)), 0.5 * square)
+
+    def sparse_residual(self, X, places, values, curvature):
+        M = np.zeros_like(X)
+        M[places] = values.M
+        return self.residual(X, Tile(M), curvature)
+
+    def norm_of_W(self, of_W, M):
         return np.sqrt(of_W)
+
+    def loops(self, weighted, missing):
+        return TileLoops(given_residual, given_sparse_residual, given_line, given_measure, given_curve)
+
+
+LOSSES = {"by its entry": Shifted, "by forms of its own": ByHand}
+
+
+def block_of(loss, M, rank):
+    return LowRankBlock(M, rank, np.inf, ColumnLosses.one(loss, M.shape[1]), 1.0)
 
 
 HELD = {"dense": np.asarray, "CSR": scipy.sparse.csr_array, "float32": np.float32, "stored": Rows}
@@ -197,7 +233,8 @@ HELD = {"dense": np.asarray, "CSR": scipy.sparse.csr_array, "float32": np.float3
 
 @pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize("form", HELD)
-def test_the_pass_serves_a_loss_that_is_not_relu(form, compiled, small_tiles, monkeypatch):
+@pytest.mark.parametrize("known", LOSSES)
+def test_the_pass_serves_a_loss_that_is_not_relu(known, form, compiled, small_tiles, monkeypatch):
     from bregopt_lowrank.passes import run
 
     small_tiles(least=400)
@@ -207,8 +244,8 @@ def test_the_pass_serves_a_loss_that_is_not_relu(form, compiled, small_tiles, mo
     M = rng.standard_normal((90, 70)) * (rng.random((90, 70)) < 0.4)
     U, V, U_bar, V_bar = (rng.standard_normal(shape) for shape in ((90, 3), (3, 70)) * 2)
     W, Y, at = 2.0 * M - 1.0, bo.Blocks(U=U, V=V), bo.Blocks(U=U_bar, V=V_bar)
-    oracle = FusedOracle(ShiftedBlock(as_local_matrix(HELD[form](M), threads=2), 3, np.inf))
-    seen = oracle.evaluate(Y, at=at, value_at=True)
+    block = block_of(LOSSES[known](), as_local_matrix(HELD[form](M), threads=2), 3)
+    seen = FusedOracle(block).evaluate(Y, at=at, value_at=True)
     rtol = 1e-4 if form == "float32" else 1e-11
     assert seen.value == pytest.approx(0.5 * np.sum((U @ V - W) ** 2), rel=rtol)
     assert seen.value_at == pytest.approx(0.5 * np.sum((U_bar @ V_bar - W) ** 2), rel=rtol)
@@ -220,10 +257,80 @@ def test_the_pass_serves_a_loss_that_is_not_relu(form, compiled, small_tiles, mo
     np.testing.assert_allclose(seen.gradient.U, S @ V_bar.T, rtol=0, atol=1e3 * rtol)
     np.testing.assert_allclose(seen.gradient.V, U_bar.T @ S, rtol=0, atol=1e3 * rtol)
     np.testing.assert_allclose(seen.W, W, rtol=rtol)
+    assert block.value(seen.W) == pytest.approx(0.0, abs=1e-12 * seen.value)
+    assert seen.products == 4
 
 
 @pytest.mark.parametrize("compiled", ["1", "0"])
-def test_newton_on_rows_serves_a_loss_that_is_not_relu(compiled, monkeypatch):
+@pytest.mark.parametrize("known", LOSSES)
+def test_the_pass_over_stored_entries_serves_a_loss_that_is_not_relu(known, compiled, small_tiles, monkeypatch):
+    from bregopt_lowrank.passes import sampled
+
+    small_tiles(alone=0)
+    monkeypatch.setattr(sampled, "FEW", 0)
+    monkeypatch.setenv("BREGOPT_COMPILE", compiled)
+    rng = np.random.default_rng(0)
+    stored = rng.random((90, 70)) < 0.4
+    M = rng.standard_normal((90, 70)) * stored
+    U, V, U_bar, V_bar = (rng.standard_normal(shape) for shape in ((90, 3), (3, 70)) * 2)
+    Y, at = bo.Blocks(U=U, V=V), bo.Blocks(U=U_bar, V=V_bar)
+    data = as_local_matrix(scipy.sparse.csr_array(M), threads=2, sampled=True)
+    seen = FusedOracle(block_of(LOSSES[known](), data, 3)).evaluate(Y, at=at, value_at=True)
+    W = np.where(stored, 2.0 * M - 1.0, U @ V)
+    assert seen.value == pytest.approx(0.5 * np.sum((U @ V - W) ** 2), rel=1e-11)
+    assert seen.value_at == pytest.approx(0.5 * np.sum((U_bar @ V_bar - W) ** 2), rel=1e-11)
+    assert seen.norms["frobenius"] == pytest.approx(np.linalg.norm(W), rel=1e-11)
+    error = np.where(stored, M - (U @ V + 1) / 2, 0.0)
+    assert seen.metrics["relative_error"] == pytest.approx(np.linalg.norm(error) / np.linalg.norm(M), rel=1e-11)
+    S = U_bar @ V_bar - W
+    np.testing.assert_allclose(seen.gradient.U, S @ V_bar.T, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(seen.gradient.V, U_bar.T @ S, rtol=0, atol=1e-8)
+    assert seen.products == pytest.approx(4 * stored.mean())
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_loops_made_of_an_entry_are_those_written_by_hand(missing):
+    rng = np.random.default_rng(0)
+    M = rng.standard_normal((6, 9)) * (rng.random((6, 9)) < 0.5)
+    X, csr, none = rng.standard_normal((4, 7)), scipy.sparse.csr_array(M), np.empty(0)
+    i0, j0, a, b = 1, 2, 1, 6
+    made, given = (loss(3.0, -0.5).loops(False, missing) for loss in (Shifted, ByHand))
+    (p,) = ColumnLosses.one(Shifted(3.0, -0.5), 9).numbers(1.0, False)
+
+    def dense(loops):
+        S, sums = X.copy(), np.ones(5)
+        return S, sums, loops.dense(S, M, none, none, i0, j0, a, b, p, sums)
+
+    def sparse(loops):
+        S, sums, positions = X.copy(), np.ones(5), np.array([csr.indptr[i0 + i] for i in range(4)])
+        for i in range(4):
+            positions[i] += np.count_nonzero(M[i0 + i, : j0 + a])
+        rest = (csr.indptr, i0, csr.indices, csr.data, none, none, np.empty(9))
+        return S, sums, loops.sparse(S, j0, a, b, positions, *rest, p, sums), positions
+
+    def line(loops):
+        x, sums = X[0].copy(), np.ones(5)
+        return x, sums, loops.line(x, M[0], none, none, 1, 8, p, sums)
+
+    def measure(loops):
+        value, error = np.ones(4), np.ones(4)
+        loops.measure(X, M[i0 : i0 + 4, j0:], none, none, a, b, p, value, error)
+        return value, error
+
+    def curve(loops):
+        places, slopes, curvatures = np.zeros(9, np.int64), np.zeros(9), np.zeros(9)
+        count = loops.curve(X[0], M[0], none, none, a, b, p, places, slopes, curvatures, 2)
+        return places, slopes, curvatures, count
+
+    for form in (dense, sparse, line, measure, curve):
+        for one, two in zip(form(made), form(given), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-13, atol=1e-14, err_msg=form.__name__)
+
+
+@pytest.mark.parametrize("compiled", ["1", "0"])
+@pytest.mark.parametrize("by_entries", [False, True])
+@pytest.mark.parametrize("known", LOSSES)
+def test_newton_on_rows_serves_a_loss_that_is_not_relu(known, by_entries, compiled, monkeypatch):
     """Every entry is active, so that it ends at the best matrix of rank 3."""
     from bregopt_lowrank.newton import row_newton
 
@@ -231,7 +338,8 @@ def test_newton_on_rows_serves_a_loss_that_is_not_relu(compiled, monkeypatch):
     monkeypatch.setenv("BREGOPT_COMPILE", compiled)
     rng = np.random.default_rng(0)
     M = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20)) + 0.1 * rng.standard_normal((30, 20))
-    block = ShiftedBlock(as_local_matrix(M), 3, np.inf)
+    held = as_local_matrix(scipy.sparse.csr_array(M), sampled=True) if by_entries else as_local_matrix(M)
+    block = block_of(LOSSES[known](), held, 3)
     psi1, factorization = bo.make("kernel", "psi1"), bo.make("smooth", "factorization")
     problem = bo.Problem(smooth=factorization, block=block, kernel=psi1, start=bo.make("start", "scaled-random"))
     result = bo.solve(problem, method="masked-newton", max_iterations=200)
@@ -241,32 +349,41 @@ def test_newton_on_rows_serves_a_loss_that_is_not_relu(compiled, monkeypatch):
 
 def test_one_compiled_walk_serves_every_loss():
     from bregopt_lowrank.passes import compiled_walks
-    from bregopt_relu.relu import ReluLoss
+    from bregopt_relu.relu import Relu
 
     M, Y = np.ones((500, 401)), bo.Blocks(U=np.ones((500, 2)), V=np.ones((2, 401)))
-    assert FusedOracle(ShiftedBlock(as_local_matrix(M), 2, 1.0)).evaluate(Y).value == 0.5 * M.size
+    assert FusedOracle(block_of(Shifted(), as_local_matrix(M), 2)).evaluate(Y).value == 0.5 * M.size
     compiled = len(compiled_walks.dense.signatures)
+    assert FusedOracle(block_of(ByHand(), as_local_matrix(M), 2)).evaluate(Y).value == 0.5 * M.size
     problem = bo.compose("relu-nmd", M, rank=2)
     assert problem.oracle.evaluate(Y).value == 0.5 * M.size
     assert len(compiled_walks.dense.signatures) == compiled
-    walks = [compiled_walks.walks(loss.loops, M.dtype, None) for loss in (Shifted(), ReluLoss(), ReluLoss())]
-    assert walks[0].visit.args != walks[1].visit.args
-    assert walks[1] is walks[2]
+
+    def tile(loss):
+        losses = ColumnLosses.one(loss, M.shape[1])
+        return compiled_walks.walks(losses, 1.0, M.dtype, None, weighted=False, missing=False).visit.args[0]
+
+    assert len({tile(Shifted()), tile(ByHand()), tile(Relu())}) == 3
+    assert tile(Relu()) is tile(Relu())
+    assert tile(Shifted()) is tile(Shifted(3.0, 0.5)), "other parameters, and compiled again"
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
     code = """
 import numpy as np, bregopt as bo
 from bregopt_lowrank.passes import compiled_walks
-from bregopt_relu.relu import ReluLoss
 M = np.maximum(0, np.random.default_rng(0).standard_normal((500, 401)))
-bo.solve(bo.compose("relu-nmd", M, rank=2), method="aapb", max_iterations=1)
-(tile,) = compiled_walks.walks(ReluLoss().loops, M.dtype, None).visit.args
-print(tile.cache_hits, *(sum(found.values()) for found in compiled_walks.dense.stats[1:]))
+for problem in (bo.compose("relu-nmd", M, rank=2), bo.compose("low-rank", M, rank=2, loss="least-squares")):
+    bo.solve(problem, method="aapb", max_iterations=1)
+    loss = problem.block.loss
+    tile = compiled_walks.walks(loss, 1.0, M.dtype, None, weighted=False, missing=False).visit.args[0]
+    print(tile.cache_hits)
+print(*(sum(found.values()) for found in compiled_walks.dense.stats[1:]))
 """
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "BREGOPT_COMPILE": "1"}
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         for _ in range(2)
     ]
-    assert [run.stdout.split() for run in runs] == [["0", "0", "1"], ["1", "1", "0"]]  # hits of the tile; hits, misses
+    found = [run.stdout.split() for run in runs]
+    assert found == [["0", "0", "0", "1"], ["1", "1", "1", "0"]]  # hits of the two tiles; hits, misses of the walk

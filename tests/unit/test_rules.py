@@ -167,14 +167,15 @@ def test_a_step_rule_that_accepts_everything_proves_nothing():
 
 
 def test_an_upper_constant_alone_allows_the_step_but_no_extrapolation():
+    known = problem(kernel="paper")
+
     class Upper(bo.SmoothPart):
-        value = type(problem().smooth).value
-        value_and_gradient = type(problem().smooth).value_and_gradient
+        value = known.smooth.value
+        value_and_gradient = known.smooth.value_and_gradient
 
         def smad(self, kernel, norms, reduced):
             return None if reduced else bo.Smad(upper=1.0)
 
-    known = problem(kernel="paper")
     upper = bo.Problem(smooth=Upper(), block=known.block, kernel=known.kernel, start=known.start)
     assert bo.solve(upper, method="apb", max_iterations=5).certificate.guaranteed
     result = bo.solve(upper, method="aapb(assumption2, step=constant, w=Y, guard=false)", max_iterations=5)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import bregopt
-from bregopt_bench.display import plot_option, print_machine, status_line
+from bregopt_bench.display import plot_option, plugin_option, print_machine, status_line
 from bregopt_bench.measuring import machine
 from bregopt_bench.race.cases import Budgets, cases, compare, matrix
 from bregopt_bench.race.entrants import OURS, check_names
@@ -69,14 +69,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     help="A budget by the clock.  [default: the time of the fastest method for its products]",
 )
 @click.option("--max-seconds", metavar="S", type=POSITIVE, help="Stop a run after that much time.")
-@click.option(
-    "--plugin",
-    "plugins",
-    metavar="PY",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Load this Python file as a plugin. Repeat for more.",
-)
+@plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every curve.")
 @plot_option
 @click.pass_context

@@ -23,6 +23,8 @@ SEED = 0
 BETA = 0.6
 METHOD = f"aapb(beta={BETA}, step=1)"
 """The paper's."""
+PARTS = {"U": "l1(0.01)", "V": "l1(0.015)", "kernel": "paper"}
+"""Of the paper's model."""
 
 
 @final
@@ -118,10 +120,16 @@ def drawn(size: Size, dtype: str) -> TimedMatrix:
         return TimedMatrix(str(size), np.maximum(M, 0, out=M), size.rank, dtype)
     from scipy.sparse import csr_array
 
-    places = rng.choice(size.m * size.n, round(size.density * size.m * size.n), replace=False, shuffle=False)
+    places = random_places(size, rng)
     values = 1 - rng.random(places.size, dtype=np.dtype(dtype).type)  # in (0, 1]
     M = csr_array((values, np.divmod(places, size.n)), shape=(size.m, size.n))
     return TimedMatrix(str(size), M, size.rank, dtype)
+
+
+def random_places(size: Size, rng: np.random.Generator) -> Any:
+    """Of the entries of a sparse M, row by row from 0 to m·n − 1."""
+    count = round((size.density or 1.0) * size.m * size.n)
+    return rng.choice(size.m * size.n, count, replace=False, shuffle=False)
 
 
 def in_file(path: Path, rank: int, dtypes: Sequence[str]) -> Iterator[TimedMatrix]:
@@ -133,8 +141,7 @@ def in_file(path: Path, rank: int, dtypes: Sequence[str]) -> Iterator[TimedMatri
 
 def paper_problem(M: Any, rank: int, **options: Any) -> ResolvedProblem:
     """The paper's model of M."""
-    parts = {"U": "l1(0.01)", "V": "l1(0.015)", "kernel": "paper"}
-    return bregopt.compose("relu-nmd", M, rank=rank, **parts, **options)
+    return bregopt.compose("relu-nmd", M, rank=rank, **PARTS, **options)
 
 
 def evaluation(problem: ResolvedProblem, Y: Blocks, at: Blocks | None = None) -> Task:

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+import bregopt
 from bregopt_bench.display import (
     megabytes,
     milliseconds,
+    plugin_option,
     print_machine,
     print_table,
     ratio,
@@ -18,8 +20,9 @@ from bregopt_bench.display import (
     timing_options,
 )
 from bregopt_bench.measuring import machine
+from bregopt_bench.speed.losses import TimedLoss, drawn_for, random_weights
 from bregopt_bench.speed.matrices import DTYPES, Size, TimedMatrix, drawn, in_file, size_flag, size_type
-from bregopt_bench.speed.pass_rows import RESIDUAL_SIZE, Row, measure, residual_row
+from bregopt_bench.speed.pass_rows import RESIDUAL_SIZE, Row, measure, measure_loss, residual_row
 from bregopt_bench.speed.plots import plot_pass
 from bregopt_bench.speed.stored import STORED_SIZE, stored_row
 
@@ -40,6 +43,14 @@ PASS_NOTE = (
     "method against the pass inside of it. memory: what the pass takes at its peak. Times are the best of {repeats} "
     "rounds, in ms."
 )
+LOSS_NOTE = (
+    "by: the pass goes over all entries of a dense or of a sparse M, over the known entries alone (sampled), or over "
+    "the non-zeros, with Gram matrices for the zeros (Gram). pass/bare: against the three products UV, XVᵀ and UᵀX "
+    "alone. pass/relu: against the ReLU pass in the same rounds, over the same sparse M, or over a dense M of that "
+    "shape where M is dense or sampled. obvious/pass: how much longer the same figures take in plain NumPy. "
+    "iteration/pass: an iteration of the paper's method against the pass inside of it. Times are the best of {repeats} "
+    "rounds, in ms."
+)
 RESIDUAL_NOTE = (
     "How much a pass gains where the residual UV − W is zero nearly everywhere: its products then take the non-zeros "
     "alone. Times are the best of {repeats} rounds, in ms."
@@ -56,6 +67,12 @@ STORED_NOTE = (
 )
 @click.option("--file", metavar="FILE", type=click.Path(path_type=Path), help="The matrix in a file, as for 'solve'.")
 @click.option("-r", "--rank", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="With --file.")
+@click.option(
+    "--loss", "losses", metavar="SPEC", multiple=True, help="The pass of this loss, as 'huber(0.5)'; repeat for more."
+)
+@click.option("--missing", type=click.Choice(["zeros"]), help="The zeros of M are unknown. For --loss.")
+@click.option("--weights", "weighted", is_flag=True, help="Give every entry a weight. For --loss.")
+@plugin_option
 @click.option("--dtype", type=click.Choice(DTYPES), help="Of M and of the products.  [default: one after the other]")
 @size_flag("--residual", RESIDUAL_SIZE, "Residuals with few non-zeros against dense ones.")
 @size_flag("--stored", STORED_SIZE, "A float32 matrix on disk, in a temporary folder.")
@@ -64,6 +81,10 @@ def pass_(
     sizes: Sequence[Size],
     file: Path | None,
     rank: int,
+    losses: Sequence[str],
+    missing: str | None,
+    weighted: bool,
+    plugins: Sequence[Path],
     dtype: str | None,
     residual: Size | None,
     stored: Size | None,
@@ -76,12 +97,24 @@ def pass_(
     It is held against the three matrix products it contains, and against plain NumPy code for the same figures, in
     rounds that alternate. Without --size, --file, --residual and --stored a grid of sizes is measured.
 
+    The loss is ReLU. --loss measures others, held against it. Their data are drawn at random. With --missing zeros
+    only the entries that a sparse M has are known; of a dense M it is half of them.
+
     \b
     Examples:
       bregopt bench pass --size 2000x3000:20 --size 6000x8000:30:0.004
       bregopt bench pass --file counts.mtx -r 30 --plot speed.png
+      bregopt bench pass --loss logistic --loss 'huber(0.5)' --size 2000x3000:20
+      bregopt bench pass --loss least-squares --missing zeros --size 3000x2000:20:0.01
     """
     others = residual is not None or stored is not None
+    if others and (losses or missing or weighted):
+        raise click.UsageError("--residual and --stored measure the ReLU pass: leave --loss out.")
+    losses = losses or (("relu",) if missing or weighted else ())
+    for path in plugins:
+        bregopt.load_plugin(path)
+    for spec in losses:
+        bregopt.make("loss", spec)  # refused before anything is measured
     sizes = sizes or (() if file or others else GRID)
     if plot is not None and not (sizes or file):
         raise click.UsageError("--plot draws the table of sizes: give --size or --file as well.")
@@ -89,9 +122,15 @@ def pass_(
     facts = machine()
     with status_line(not as_json) as show:
         rows = []
-        for matrix in _matrices(sizes, file, rank, dtypes):
-            show(f"measuring {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
-            rows.append(measure(matrix, repeats))
+        if losses:
+            for timed in _losses(sizes, file, rank, dtypes, losses, missing, weighted):
+                matrix = timed.matrix
+                show(f"measuring {timed.spec}, {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
+                rows.append(measure_loss(timed, repeats))
+        else:
+            for matrix in _matrices(sizes, file, rank, dtypes):
+                show(f"measuring {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
+                rows.append(measure(matrix, repeats))
         residuals = []
         for kind in dtypes:
             if residual:
@@ -106,7 +145,7 @@ def pass_(
         return
     print_machine(facts)
     if rows:
-        print_rows(rows, repeats)
+        (print_losses if losses else print_rows)(rows, repeats)
     if residuals:
         print_residual(residuals, repeats)
     if on_disk:
@@ -119,6 +158,24 @@ def _matrices(sizes: Sequence[Size], file: Path | None, rank: int, dtypes: Seque
         yield from (drawn(size, dtype) for dtype in dtypes)
     if file is not None:
         yield from in_file(file, rank, dtypes)
+
+
+def _losses(
+    sizes: Sequence[Size],
+    file: Path | None,
+    rank: int,
+    dtypes: Sequence[str],
+    losses: Sequence[str],
+    missing: str | None,
+    weighted: bool,
+) -> Iterator[TimedLoss]:
+    """Every loss on data drawn for it, or on those of the file."""
+    for size in sizes:
+        for dtype in dtypes:
+            yield from (drawn_for(spec, size, dtype, missing, weighted) for spec in losses)
+    if file is not None:
+        for matrix in in_file(file, rank, dtypes):
+            yield from (TimedLoss(spec, matrix, missing, random_weights(matrix, weighted)) for spec in losses)
 
 
 def print_rows(rows: Sequence[Row], repeats: int) -> None:
@@ -136,6 +193,24 @@ def print_rows(rows: Sequence[Row], repeats: int) -> None:
         for row in rows
     ]
     print_table(shown, PASS_NOTE.format(repeats=repeats))
+
+
+def print_losses(rows: Sequence[Row], repeats: int) -> None:
+    shown = [
+        {
+            "loss": row.facts["loss"],
+            **shape_columns(row.facts),
+            "by": row.facts["pass"],
+            "bare": milliseconds(row.bare),
+            "pass": milliseconds(row.seconds),
+            "pass\n/bare": ratio(row.against_bare),
+            "pass\n/relu": ratio(row.against_relu),
+            "obvious\n/pass": ratio(row.gain),
+            "iteration\n/pass": ratio(row.overhead),
+        }
+        for row in rows
+    ]
+    print_table(shown, LOSS_NOTE.format(repeats=repeats), close=True)
 
 
 def print_residual(rows: Sequence[Mapping[str, Any]], repeats: int) -> None:

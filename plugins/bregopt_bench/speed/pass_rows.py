@@ -1,4 +1,4 @@
-"""The rows of ``bregopt bench pass``: the pass against its bare products, plain NumPy, an iteration, and residuals."""
+"""The rows of ``bregopt bench pass``: the pass against bare products, plain NumPy, ReLU and an iteration; residuals."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, final
@@ -7,9 +7,10 @@ import numpy as np
 from attrs import frozen
 
 import bregopt
-from bregopt import Blocks
+from bregopt import Blocks, ResolvedProblem
 from bregopt_bench.measuring import Task, best_seconds, memory_growth
-from bregopt_bench.speed.matrices import BETA, METHOD, SEED, Size, TimedMatrix, drawn, evaluation
+from bregopt_bench.speed.losses import TimedLoss, obvious_loss, obvious_sampled, relu_problem
+from bregopt_bench.speed.matrices import BETA, METHOD, SEED, Size, TimedMatrix, drawn, evaluation, first_evaluation
 
 WARM = 3
 """Iterations before one is timed: by then its vectors lie where those of the one before lay."""
@@ -25,11 +26,11 @@ FEW, MANY = 0.01, 0.5
 @final
 @frozen(kw_only=True)
 class Row:
-    """Seconds, the best of several; the obvious code is left out for large matrices."""
+    """Seconds, the best of several; what would take too long or too much memory is left out for large matrices."""
 
     facts: Mapping[str, Any]
-    """of the matrix"""
-    bare: float
+    """of the matrix, and of the loss where one was named"""
+    bare: float | None
     seconds: float
     """of the pass"""
     obvious: float | None
@@ -38,10 +39,20 @@ class Row:
     iteration: float
     memory: int | None
     """bytes, at the peak of the pass"""
+    relu: float | None = None
+    """of the ReLU pass that the pass of a loss is held against"""
 
     @property
-    def against_bare(self) -> float:
-        return self.seconds / self.bare
+    def against_bare(self) -> float | None:
+        return None if self.bare is None else self.seconds / self.bare
+
+    @property
+    def obvious_over_bare(self) -> float | None:
+        return None if self.bare is None or self.obvious is None else self.obvious / self.bare
+
+    @property
+    def against_relu(self) -> float | None:
+        return None if self.relu is None else self.seconds / self.relu
 
     @property
     def gain(self) -> float | None:
@@ -63,12 +74,37 @@ class Row:
             "obvious_over_pass": self.gain,
             "iteration_over_pass": self.overhead,
             "memory_bytes": self.memory,
+            **({"relu_pass_seconds": self.relu, "pass_over_relu": self.against_relu} if "loss" in self.facts else {}),
         }
 
 
 def measure(matrix: TimedMatrix, repeats: int) -> Row:
-    """Everything at the first iterates of the paper's method, in one run."""
+    """The ReLU pass on a matrix."""
     problem = matrix.problem()
+    return _measure(problem, matrix.facts, lambda Y: baselines(matrix.M, Y, matrix.dtype), {}, repeats)
+
+
+def measure_loss(timed: TimedLoss, repeats: int) -> Row:
+    """The pass of a loss, and beside it the ReLU pass over a dense M of its shape, or over all entries of a sparse M.
+
+    Where the pass visits known entries alone, a large M is not held against what would visit all of them.
+    """
+    problem, matrix = timed.problem(), timed.matrix
+    facts = timed.facts(problem)
+    m, n = matrix.M.shape
+    beyond = facts["pass"] == "sampled" and 8 * m * n > LARGE
+    relu = {} if beyond else {"relu": first_evaluation(relu_problem(matrix, facts["pass"]))}
+    return _measure(problem, facts, lambda Y: loss_baselines(timed, facts["pass"], Y), relu, repeats)
+
+
+def _measure(
+    problem: ResolvedProblem,
+    facts: Mapping[str, Any],
+    baselines_at: Callable[[Blocks], dict[str, Task]],
+    others: Mapping[str, Task],
+    repeats: int,
+) -> Row:
+    """Everything at the first iterates of the paper's method, in one run."""
     run = bregopt.iterate(problem, method=METHOD)
     Y_prev, Y = next(run).Y, next(run).Y
 
@@ -80,17 +116,18 @@ def measure(matrix: TimedMatrix, repeats: int) -> Row:
 
     one_pass = evaluation(problem, Y)
     lagged = evaluation(problem, Y, Y.plus(BETA, Y - Y_prev))
-    tasks = {"pass": one_pass, "lagged": lagged, "iteration": iteration}
-    seconds = best_seconds(tasks, baselines(matrix.M, Y, matrix.dtype), repeats=repeats)
+    tasks = {"pass": one_pass, **others, "lagged": lagged, "iteration": iteration}
+    seconds = best_seconds(tasks, baselines_at(Y), repeats=repeats)
     _, memory = memory_growth(one_pass(), lasting=0.1)
     return Row(
-        facts=matrix.facts,
-        bare=seconds["bare"],
+        facts=facts,
+        bare=seconds.get("bare"),
         seconds=seconds["pass"],
         obvious=seconds.get("obvious"),
         lagged=seconds["lagged"],
         iteration=seconds["iteration"],
         memory=memory,
+        relu=seconds.get("relu"),
     )
 
 
@@ -107,6 +144,24 @@ def baselines(M: Any, Y: Blocks, dtype: str) -> dict[str, Task]:
     products = bare_products(U, V, m)
     code = obvious_code(np.asarray(M if isinstance(M, np.ndarray) else M.toarray(), dtype), U, V)
     return {"obvious": lambda: code, "bare": lambda: products}
+
+
+def loss_baselines(timed: TimedLoss, kind: str, Y: Blocks) -> dict[str, Task]:
+    """The same for a loss; obvious code takes one that has a NumPy form, and only known entries for a sampled pass."""
+    U, V = (Y[name].astype(timed.matrix.dtype) for name in ("U", "V"))
+    (m, r), n = U.shape, V.shape[1]
+    large, found = 8 * m * n > LARGE, {}
+    if timed.loss.has_arrays:
+        if kind == "sampled" and hasattr(timed.matrix.M, "nnz"):
+            code = None if 8 * timed.matrix.M.nnz * r > LARGE else obvious_sampled(timed, U, V)
+        else:
+            code = None if large else obvious_loss(timed, U, V)
+        if code is not None:
+            found["obvious"] = lambda: code
+    if not (large and kind == "sampled"):
+        products = bare_products(U, V, max(1, BLOCK // n) if large else m)
+        found["bare"] = lambda: products
+    return found
 
 
 def bare_products(U: Any, V: Any, height: int) -> Callable[[], Any]:

@@ -28,8 +28,8 @@ def plot_pass(path: Path, rows: Sequence[Row], facts: dict[str, Any]) -> None:
 
 
 def _compare(panel: Any, rows: Sequence[Row]) -> None:
-    ours = {y: row.against_bare for y, row in enumerate(rows)}
-    theirs = {y: row.obvious / row.bare for y, row in enumerate(rows) if row.obvious is not None}
+    ours = {y: found for y, row in enumerate(rows) if (found := row.against_bare) is not None}
+    theirs = {y: found for y, row in enumerate(rows) if (found := row.obvious_over_bare) is not None}
     panel.axvline(1, color=FAINT, lw=1.2, label="bare products")
     panel.hlines(list(theirs), [ours[y] for y in theirs], list(theirs.values()), color=BAR, lw=2, zorder=1)
     _dots(panel, ours, PASS, "the pass", side=-1)
@@ -51,7 +51,7 @@ def _scale_times(panel: Any, rows: Sequence[Row]) -> None:
     """A logarithmic axis with plain numbers, and room for the labels."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-    times = [time / row.bare for row in rows for time in (row.seconds, row.obvious or row.bare, row.bare)]
+    times = [1.0, *(time for row in rows for time in (row.against_bare, row.obvious_over_bare) if time is not None)]
     span = max(times) / min(times)
     panel.set_xscale("log")
     panel.set_xlim(min(times) / (1.5 * span**0.15), max(times) * 1.5 * span**0.15)
@@ -63,7 +63,8 @@ def _scale_times(panel: Any, rows: Sequence[Row]) -> None:
 def _name(row: Row) -> str:
     facts = row.facts
     density = "dense" if facts["density"] is None else f"{100 * facts['density']:.2g} % non-zeros"
-    return f"{facts['matrix']}, rank {facts['rank']}, {density}"
+    loss = f"{facts['loss']}, " if "loss" in facts else ""
+    return f"{loss}{facts['matrix']}, rank {facts['rank']}, {density}"
 
 
 def plot_scale(

@@ -4,21 +4,23 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, final
 
 import numpy as np
-from attrs import astuple, frozen
+from attrs import astuple, evolve, frozen
 
 from bregopt import Array, Update
-from bregopt_lowrank.tile_loss import TileLoss
+from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile
 
 
 @final
 @frozen(eq=False)
 class PassRequest:
-    """A pass at X = UV with W = W(X) and the residual S = X − W; for a V̄ also S V̄ᵀ, for a Ū also SᵀŪ.
+    """A pass at X = UV with the slopes S = E'(X); for a V̄ also S V̄ᵀ, for a Ū also SᵀŪ.
 
-    With both, and not those of X, the gradient lags: then (ŪV̄ − W)V̄ᵀ takes the place of S V̄ᵀ.
+    W is X − S/c. With Ū and V̄, and not those of X, the gradient lags: then c(ŪV̄ − W)V̄ᵀ takes the place of S V̄ᵀ.
     """
 
-    loss: TileLoss
+    loss: ColumnLosses
+    curvature: float
+    """c, an upper bound of e''"""
     U: Array
     V: Array
     U_bar: Array | None = None
@@ -26,7 +28,7 @@ class PassRequest:
     left: Array | None = None
     """where S V̄ᵀ is to be written, m×r; needed with V̄"""
     distance: bool = False
-    """whether ‖ŪV̄ − W‖² is wanted; with Ū and V̄"""
+    """whether ‖c(ŪV̄ − W)‖² is wanted; with Ū and V̄"""
     update: Update | None = None
     """takes rows of S V̄ᵀ as they come, and returns those that go on in place of Ū's
 
@@ -42,11 +44,13 @@ class PassResult:
     residual: float
     """‖S‖²"""
     error: float
-    """‖M − M̂‖², where M̂ is what X predicts for M"""
+    """Σ of ``EntrywiseLoss.error``"""
     of_W: float
-    """what ``LowRankBlock.frobenius`` needs in order to tell ‖W‖_F"""
+    """what ``EntrywiseLoss.norm_of_W`` needs in order to tell ‖W‖_F"""
     distance: float
-    """‖ŪV̄ − W‖², where it was asked for"""
+    """‖c(ŪV̄ − W)‖², where it was asked for"""
+    value: float
+    """Σ e"""
     right: Array | None
     """SᵀŪ, n×r"""
     gram: Array
@@ -55,6 +59,8 @@ class PassResult:
     """ŪᵀŪ, where the gradient lags"""
     cross: Array | None = None
     """Ūᵀ(Ū − U), where the gradient lags"""
+    cancelled: float = 0.0
+    """a number that was added to the value and taken off again: so much of rounding is in it"""
 
     def plus(self, other: "PassResult") -> "PassResult":
         """The pass over the rows of both."""
@@ -71,29 +77,58 @@ class Matrix(ABC):
     dtype: np.dtype[Any]
     """of the products; sums are float64"""
     frobenius: float
+    """‖M‖_F over the known entries"""
     nonzeros: int
+    """the known entries that are not zero"""
     lowest: float
     """the smallest entry, or 0 if there is no smaller one"""
+    missing: int
+    """how many entries are not known"""
+    most: float
+    """the largest weight of an entry; 1 where there are no weights"""
     row_wise_updates: ClassVar[bool] = True
     """whether a pass can take an ``update``; else a sweep is made of two"""
 
     @property
+    def known(self) -> int:
+        """The entries that are not missing."""
+        return self.shape[0] * self.shape[1] - self.missing
+
+    @property
+    @abstractmethod
+    def plain(self) -> bool:
+        """Whether every entry is known, and has no weight and no second number."""
+
+    @property
     @abstractmethod
     def spectral(self) -> float:
-        """An upper bound of ‖M‖₂."""
+        """An upper bound of ‖M‖₂, missing entries taken for 0."""
 
     @abstractmethod
     def leading(self, rank: int) -> tuple[Array, Array, Array]:
-        """The ``rank`` leading singular triplets (U, s, Vᵀ), largest first."""
+        """The ``rank`` leading singular triplets (U, s, Vᵀ), largest first, missing entries taken for 0."""
 
     @abstractmethod
     def tiles(self) -> list[slice]:
         """Row ranges that cover M."""
 
     @abstractmethod
-    def read(self, rows: slice) -> Array:
-        """Some rows as a dense array."""
+    def read(self, rows: slice) -> Tile:
+        """Some rows as dense arrays."""
+
+    @abstractmethod
+    def share(self, loss: ColumnLosses, rank: int) -> float:
+        """What a product costs in a pass, as a part of 2·m·n·r flops."""
+
+    @abstractmethod
+    def unfit(self, loss: ColumnLosses) -> tuple[EntrywiseLoss, float] | None:
+        """A loss and a number of M that it has no use for, if there is one."""
 
     @abstractmethod
     def run_pass(self, request: PassRequest) -> PassResult:
         """One pass."""
+
+
+def added(result: PassResult, **sums: float) -> PassResult:
+    """The result with these numbers added to its sums."""
+    return evolve(result, **{name: getattr(result, name) + extra for name, extra in sums.items()})

@@ -53,7 +53,7 @@ def check_start(Y: Blocks, dtype: np.dtype[Any]) -> None:
                 f"The start is too {_kind(size)} for {dtype.name}: the largest entry of {name} is {size:.2g}, and it "
                 f"must be zero or {_range(limit)}. Scale the start, at best to the size √‖M‖_F."
             )
-    U, V = largest.values()
+    U, V = largest.get("U", 0.0), largest.get("V", 0.0)
     if U and V and not _within(U / V, APART):
         power = (math.frexp(V)[1] - math.frexp(U)[1]) // 2
         raise DataError(

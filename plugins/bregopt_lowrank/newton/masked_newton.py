@@ -10,6 +10,7 @@ from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, 
 from bregopt.errors import IncompatibleError
 from bregopt_lowrank.factorization import Factorization, LowRankBlock
 from bregopt_lowrank.matrices.local import LocalMatrix
+from bregopt_lowrank.models import Frozen, Product
 from bregopt_lowrank.newton.row_newton import RowSteps, row_newton
 
 TINY_STEP = 1e-12
@@ -50,7 +51,7 @@ class MaskedNewton(Method[Carried]):
 
     def check(self, problem: ResolvedProblem) -> None:
         _data(problem)
-        for name in ("U", "V"):
+        for name in _block(problem).model.shapes((1, 1), 1):
             H = problem.regularizer[name]
             if Trait.SEPARABLE not in H.traits:
                 raise IncompatibleError(
@@ -66,29 +67,26 @@ class MaskedNewton(Method[Carried]):
     def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
         past = state.inner
         beta, theta = nesterov(past.theta)
-        on_U, on_V, Y, H = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
-        if beta > 0 and not on_V.value + H <= state.objective:
+        step = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
+        if beta > 0 and not step.objective <= state.objective:
             beta, theta = nesterov(1.0)
-            on_U, on_V, Y, H = _step(problem, past, state.Y)
-        block, M, Y_prev = _block(problem), _data(problem), state.Y
+            step = _step(problem, past, state.Y)
+        block, Y, H, Y_prev = _block(problem), step.Y, step.H, state.Y
         if self.balance:
             Y, Y_prev = balanced(problem.smooth, problem.regularizer, Y, Y_prev)
             H = problem.regularizer.value(Y)
-        scale = block.scale(on_V.value, Y["U"], Y["V"]) + abs(H)
+        factors = block.model.factors(Y)
         return State(
             iteration=state.iteration + 1,
             Y=Y,
-            objective=on_V.value + H,
-            metrics={
-                "relative_error": math.sqrt(on_V.error) / M.frobenius,
-                "model_residual": math.sqrt(2.0 * on_V.value) / M.frobenius,
-            },
-            lyapunov=on_V.value + H,
-            scale=scale,
+            objective=step.value + H,
+            metrics=block.metrics(step.error, math.sqrt(2.0 * block.curvature * step.value), *factors),
+            lyapunov=step.value + H,
+            scale=block.scale(step.value, *factors) + abs(H),
             rounding=block.rounding,
             beta=beta,
-            stationarity=math.sqrt(on_U.residual + on_V.residual),
-            inner=Carried(Y_prev, theta, on_U.delta, on_V.delta),
+            stationarity=math.sqrt(step.residual),
+            inner=Carried(Y_prev, theta, step.delta_U, step.delta_V),
         )
 
     @property
@@ -115,18 +113,49 @@ def _ahead(problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, beta: float) -> 
     return Y_bar if math.isfinite(H.value(Y_bar)) else H.prox(Y_bar, TINY_STEP / (Y.dot(Y) or 1.0))
 
 
-def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> tuple[RowSteps, RowSteps, Blocks, float]:
-    """The steps on U and on V from Y, the point they lead to, and H there."""
-    H, M, loss = problem.regularizer, _data(problem), _block(problem).loss
-    on_U = row_newton(loss, M, Y["U"], Y["V"], past.delta_U, H["U"])
-    on_V = row_newton(loss, M.transposed, Y["V"].T, on_U.U.T, past.delta_V, H["V"], by_columns=True)
-    problem.oracle.charge(on_U.products + on_V.products)
-    new = Blocks(U=on_U.U, V=on_V.U.T)
-    return on_U, on_V, new, H.value(new)
+@final
+@frozen(eq=False)
+class _Step:
+    """The steps on all blocks, one after the other, and what is true after them."""
+
+    Y: Blocks
+    value: float
+    error: float
+    H: float
+    residual: float
+    """the sum of ``RowSteps.residual``"""
+    delta_U: Array
+    delta_V: Array
+
+    @property
+    def objective(self) -> float:
+        return self.value + self.H
+
+
+def _step(problem: ResolvedProblem, past: Carried, Y: Blocks) -> _Step:
+    """From Y: on the rows of U, and on the columns of V; a block that is fixed stays."""
+    H, M, block = problem.regularizer, _data(problem), _block(problem)
+    L, R = block.model.factors(Y)
+    taken: list[RowSteps] = []
+    delta_U, delta_V = past.delta_U, past.delta_V
+    if "U" in Y.names:
+        taken.append(row_newton(block.loss, M, L, R, delta_U, H["U"], curvature=block.curvature))
+        L, delta_U = taken[-1].U, taken[-1].delta
+    if "V" in Y.names:
+        loss, turned = block.loss.transposed, M.transposed
+        taken.append(row_newton(loss, turned, R.T, L.T, delta_V, H["V"], curvature=block.curvature, by_columns=True))
+        R, delta_V = taken[-1].U.T, taken[-1].delta
+    problem.oracle.charge(sum(steps.products for steps in taken))
+    new = Y.map(lambda name, _: L if name == "U" else R)
+    last, residual = taken[-1], sum(steps.residual for steps in taken)
+    return _Step(new, last.value, last.error, H.value(new), residual, delta_U, delta_V)
 
 
 def _block(problem: ResolvedProblem) -> LowRankBlock:
-    if not isinstance(problem.block, LowRankBlock) or not isinstance(problem.smooth, Factorization):
+    F = problem.smooth
+    model = F.model if isinstance(F, Factorization) else None
+    whole = model.model if isinstance(model, Frozen) else model
+    if not isinstance(problem.block, LowRankBlock) or not isinstance(whole, Product):
         raise IncompatibleError(
             "masked-newton is for F = ½‖W − UV‖² without a graph term, where W depends on UV entry by entry, "
             f"and the {problem.name} is another: use aapb."
@@ -137,7 +166,7 @@ def _block(problem: ResolvedProblem) -> LowRankBlock:
 def _data(problem: ResolvedProblem) -> LocalMatrix:
     """M, of a problem that the method can solve."""
     M = _block(problem).M
-    if not isinstance(M, LocalMatrix) or (M.source is not None and not M.resident):
+    if not isinstance(M, LocalMatrix) or not M.in_memory:
         raise IncompatibleError(
             "masked-newton goes over M by rows and by columns, so M must be in memory, dense or sparse. "
             f"Got {M!r} instead: load it, or use aapb."

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array, Regularizer, ScalarPenalty
-from bregopt_lowrank.tile_loss import TileLoss
+from bregopt_lowrank.losses.loss import Arrays, ColumnLosses, Tile
 
 SWEEPS = 10
 """Sweeps over the coordinates of a row model."""
@@ -31,17 +31,17 @@ class Fit:
 
 
 class RowModels(ABC):
-    """``⟨g, d⟩ + ½⟨(B + damping)d, d⟩ + h(u + d)`` for rows u: ``g = Σ s_j v_j`` and ``B = Σ v_j v_jᵀ``.
+    """``⟨g, d⟩ + ½⟨(B + damping)d, d⟩ + h(u + d)`` for rows u: ``g = Σ e'_j v_j`` and ``B = Σ e''_j v_j v_jᵀ``.
 
-    The sums are over the active entries of a tile of X = UV, and s is the residual there.
+    The sums are over the entries of a tile of X = UV that have a slope or a curvature: those that are active.
     """
 
     @abstractmethod
-    def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
+    def measure(self, rows: slice, X: Array, tile: Tile) -> tuple[Array, Array]:
         """f and the error of each row."""
 
     @abstractmethod
-    def fit(self, rows: slice, X: Array, M: Array, U: Array, damping: Array) -> Fit:
+    def fit(self, rows: slice, X: Array, tile: Tile, U: Array, damping: Array) -> Fit:
         """The minimiser of each row's model: by a linear system for an h that is quadratic, else by sweeps."""
 
 
@@ -50,7 +50,7 @@ class RowModels(ABC):
 class PlainModels(RowModels):
     """What the compiled models do, and those of an h that four numbers do not spell."""
 
-    loss: TileLoss
+    loss: ColumnLosses
     V: Array
     step: Coordinate
     ridge: float | None
@@ -58,15 +58,21 @@ class PlainModels(RowModels):
     floor: float = 0.0
     """curvatures below that are taken for it: the step in a coordinate is then one in a model that lies above"""
 
-    def measure(self, X: Array, M: Array) -> tuple[Array, Array]:
-        return self.loss.measure(X, M)
+    def _on(self, rows: slice, X: Array, tile: Tile) -> Arrays:
+        return self.loss.on(X, tile, rows if self.loss.of_rows else slice(0, X.shape[1]))
 
-    def fit(self, rows: slice, X: Array, M: Array, U: Array, damping: Array) -> Fit:
-        S, active = self.loss.active_residual(X, M)
-        G = S @ self.V.T
+    def measure(self, rows: slice, X: Array, tile: Tile) -> tuple[Array, Array]:
+        found = self._on(rows, X, tile)
+        return found.value.sum(axis=1), found.error.sum(axis=1)
+
+    def fit(self, rows: slice, X: Array, tile: Tile, U: Array, damping: Array) -> Fit:
+        found = self._on(rows, X, tile)
+        G = found.slope @ self.V.T
         B = damping[:, None, None] * np.eye(U.shape[1])
-        for i, line in enumerate(active):
-            B[i] += self.V[:, line] @ self.V[:, line].T
+        for i, bent in enumerate(found.curvature):
+            root = self.V[:, bent > 0] * np.sqrt(bent[bent > 0])
+            B[i] += root @ root.T
+        active = (found.slope != 0) | (found.curvature != 0)
         Z, slope = self._swept(rows, B, G, U) if self.ridge is None else _solved(B, G, U, self.ridge)
         fall, residual = -0.5 * ((G + slope) * (Z - U)).sum(axis=1), np.square(slope - G).sum(axis=1)
         return Fit(Z, fall, residual, int(np.count_nonzero(active)))
@@ -89,12 +95,12 @@ def _solved(B: Array, G: Array, U: Array, ridge: float) -> tuple[Array, Array]:
     return Z, -ridge * Z
 
 
-def spelt(loss: TileLoss, V: Array, h: ScalarPenalty) -> PlainModels:
+def spelt(loss: ColumnLosses, V: Array, h: ScalarPenalty) -> PlainModels:
     """The models for a scalar penalty."""
     return PlainModels(loss, V, lambda rows, p, x, step: h.prox(x, step), h.ridge if h.quadratic else None)
 
 
-def embedded(loss: TileLoss, V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainModels:
+def embedded(loss: ColumnLosses, V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainModels:
     """The models for any separable H, by its prox on the whole block, of which one coordinate is wanted.
 
     The rows of U may be the columns of the block.

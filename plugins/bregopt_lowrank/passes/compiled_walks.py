@@ -12,27 +12,59 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  (np.dot calls it: it is to be there when threads are limited)
 
 from bregopt.compiled import first_class, jit
-from bregopt_lowrank.passes.run import read_only
+from bregopt_lowrank.losses.loss import MOST_PARAMETERS, ColumnLosses
+from bregopt_lowrank.losses.tile_loops import RunLoops
+from bregopt_lowrank.passes.threads import read_only
 from bregopt_lowrank.passes.tiling import Walks
-from bregopt_lowrank.tile_loss import TileLoops
+
+Indices = tuple[np.dtype[Any], np.dtype[Any]]
+"""The types of the starts and the columns of a CSR M."""
+
+
+def walks(
+    loss: ColumnLosses,
+    curvature: float,
+    values: np.dtype[Any],
+    indices: Indices | None,
+    *,
+    weighted: bool,
+    missing: bool,
+) -> Walks:
+    """The walks over an M with values of this type, dense or CSR."""
+    tile = tile_of(loss.loops(weighted, missing), values, indices)
+    walk = dense if indices is None else sparse
+    return Walks(partial(walk, tile, read_only(loss.table), read_only(loss.numbers(curvature, False))), add_right)
 
 
 @cache
-def walks(loss: TileLoops, values: np.dtype[Any], indices: tuple[np.dtype[Any], np.dtype[Any]] | None) -> Walks:
-    """The walks over an M with values of this type; a CSR M has starts and columns of the types of the ``indices``."""
-    X, sums = np.empty((1, 1), values), np.empty(1)
+def tile_of(loops: RunLoops, values: np.dtype[Any], indices: Indices | None) -> Any:
+    """The residual of the losses on a tile, compiled."""
+    X, sums, numbers = np.empty((1, 1), values), np.empty(1), read_only(np.empty((1, MOST_PARAMETERS + 2)))
+    runs = read_only(np.empty((1, 2), np.int64))
     if indices is None:
-        tile = first_class(loss.dense, X, read_only(X), 0, 0, sums, returns=0)
-        return Walks(partial(dense, tile), add_right)
+        held = (read_only(X), read_only(X), read_only(X))
+        return first_class(loops.dense, X, *held, 0, 0, runs, numbers, sums, returns=0)
     starts, columns = (read_only(np.empty(1, dtype)) for dtype in indices)
     positions, row = np.empty(1, np.int64), np.empty(1, values)
-    tile = first_class(loss.sparse, X, 0, positions, starts, 0, columns, read_only(row), row, sums, returns=0)
-    return Walks(partial(sparse, tile), add_right)
+    held = (read_only(row), read_only(row), read_only(row))
+    return first_class(loops.sparse, X, 0, positions, starts, 0, columns, *held, row, runs, numbers, sums, returns=0)
 
 
 @jit
 def dense(
-    tile: Any, M: Any, shift: int, a: int, b: int, tiling: Any, factors: Any, totals: Any, workspace: Any
+    tile: Any,
+    runs: Any,
+    numbers: Any,
+    M: Any,
+    upper: Any,
+    weights: Any,
+    shift: int,
+    a: int,
+    b: int,
+    tiling: Any,
+    factors: Any,
+    totals: Any,
+    workspace: Any,
 ) -> None:
     """The walk over rows a to b − 1 of a dense M, whose first row is ``shift``."""
     n = M.shape[1]
@@ -42,17 +74,21 @@ def dense(
             first, last = k * tiling.width, min(k * tiling.width + tiling.width, n)
             S = _product(factors, top, end, first, last, tiling.kept, workspace)
             _gap(factors, top, end, first, last, S, workspace)
-            workspace.counts[k] = tile(S, M, top - shift, first, totals.sums)
-            _distance(S, workspace, totals.sums)
+            workspace.counts[k] = tile(S, M, upper, weights, top - shift, first, runs, numbers, totals.sums)
+            _distance(S, factors.curvature, workspace, totals.sums)
             _products(S, workspace.counts[k], tiling.few, factors, top, end, first, last, totals, workspace)
 
 
 @jit
 def sparse(
     tile: Any,
+    runs: Any,
+    numbers: Any,
     starts: Any,
     columns: Any,
     values: Any,
+    upper: Any,
+    weights: Any,
     a: int,
     b: int,
     tiling: Any,
@@ -70,8 +106,22 @@ def sparse(
             first, last = k * tiling.width, min(k * tiling.width + tiling.width, n)
             S = _product(factors, top, end, first, last, tiling.kept, workspace)
             _gap(factors, top, end, first, last, S, workspace)
-            workspace.counts[k] = tile(S, first, positions, starts, top, columns, values, spare, totals.sums)
-            _distance(S, workspace, totals.sums)
+            workspace.counts[k] = tile(
+                S,
+                first,
+                positions,
+                starts,
+                top,
+                columns,
+                values,
+                upper,
+                weights,
+                spare,
+                runs,
+                numbers,
+                totals.sums,
+            )
+            _distance(S, factors.curvature, workspace, totals.sums)
             _products(S, workspace.counts[k], tiling.few, factors, top, end, first, last, totals, workspace)
 
 
@@ -111,15 +161,15 @@ def _gap(factors: Any, top: int, end: int, first: int, last: int, X: Any, worksp
 
 
 @jit
-def _distance(S: Any, workspace: Any, sums: Any) -> None:
-    """‖X̄ − W‖², as X̄ − W = (X̄ − X) + (X − W)."""
+def _distance(S: Any, curvature: float, workspace: Any, sums: Any) -> None:
+    """‖c(X̄ − W)‖², as c(X̄ − W) = c(X̄ − X) + S."""
     if workspace.gap.size == 0:
         return
     gap = workspace.gap[: S.size].reshape(S.shape)
     total = 0.0
     for i in range(S.shape[0]):
         for j in range(S.shape[1]):
-            x = float(gap[i, j] + S[i, j])
+            x = curvature * float(gap[i, j]) + float(S[i, j])
             total += x * x
     sums[3] += total
 

@@ -10,11 +10,11 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import wanted
+from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
-from bregopt_lowrank.passes import numpy_walks
-from bregopt_lowrank.passes.threads import one_blas_thread, reader, split, spread
+from bregopt_lowrank.passes import numpy_walks, sampled
+from bregopt_lowrank.passes.threads import one_blas_thread, read_only, reader, split, spread
 from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, Workspace
-from bregopt_lowrank.tile_loss import TileLoss
 
 if TYPE_CHECKING:
     from bregopt_lowrank.matrices.local import LocalMatrix
@@ -36,20 +36,35 @@ KEPT = 2**20
 def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
     """The pass over the whole of M."""
     m, n = M.shape
-    walks = _walks(M, request.loss)
     with one_blas_thread():
-        job = _Job.of(M, request, walks)
-        results = spread(job.over, split(slice(0, m), 1 if m * n < ALONE else M.threads))
-    return reduce(PassResult.plus, results)
+        factors = _factors(request, M.dtype)
+        if M.by_entries(request.loss):
+            job: Any = sampled.job(M, request, factors)
+        else:
+            sizes = tiling(n, request.V.shape[0], M.dtype, kept=request.update is not None)
+            job = _Job(M, request, _walks(M, request.loss, request.curvature), sizes, factors)
+        threads = 1 if m * n < ALONE else M.threads
+
+        def over(rows: slice) -> PassResult:
+            (residual, error, of_W, distance, value), right = job.over(rows)
+            summed = float(residual), float(error), float(of_W), float(distance), float(value)
+            return PassResult(*summed, right if len(right) else None, *_grams(request, rows))
+
+        parts = spread(over, split(slice(0, m), threads))
+    result: PassResult = job.whole(reduce(PassResult.plus, parts))
+    return result
 
 
-def _walks(M: "LocalMatrix", loss: TileLoss) -> Walks:
-    """Compiled, or those of NumPy where M is small."""
-    if M.shape[0] * M.shape[1] < SMALL or not wanted():
-        return numpy_walks.walks(loss, sparse=M.source is None)
+def _walks(M: "LocalMatrix", loss: ColumnLosses, curvature: float) -> Walks:
+    """Compiled, or those of NumPy where M is small and they are as fast."""
+    weighted = M.weights is not None
+    if (M.shape[0] * M.shape[1] < SMALL and loss.has_arrays) or not wanted():
+        rest = {"upper": M.upper is not None, "weights": weighted, "complete": not M.missing}
+        return numpy_walks.walks(loss, curvature, sparse=M.source is None, **rest)
     from bregopt_lowrank.passes import compiled_walks
 
-    return compiled_walks.walks(loss.loops, M.dtype, (M.starts.dtype, M.columns.dtype) if M.source is None else None)
+    indices = (M.starts.dtype, M.columns.dtype) if M.source is None else None
+    return compiled_walks.walks(loss, curvature, M.dtype, indices, weighted=weighted, missing=M.missing > 0)
 
 
 @final
@@ -63,24 +78,12 @@ class _Job:
     tiling: Tiling
     factors: Factors
 
-    @classmethod
-    def of(cls, M: "LocalMatrix", request: PassRequest, walks: Walks) -> "_Job":
-        def ready(X: Array | None) -> Array:
-            there = np.empty((0, rank), M.dtype) if X is None else np.ascontiguousarray(X, dtype=M.dtype)
-            return np.asarray(read_only(there))
-
-        rank = request.V.shape[0]
-        VT = ready(request.V.T)
-        VT_bar = VT if request.V_bar is request.V else ready(None if request.V_bar is None else request.V_bar.T)
-        factors = Factors(ready(request.U), VT, ready(request.U_bar), VT_bar)
-        return cls(M, request, walks, tiling(M.shape[1], rank, M.dtype, kept=request.update is not None), factors)
-
-    def over(self, span: slice) -> PassResult:
-        """The pass over some rows."""
+    def over(self, span: slice) -> tuple[Array, Array]:
+        """The sums and SᵀŪ over some rows."""
         request, tiling, n, rank = self.request, self.tiling, self.M.shape[1], self.request.V.shape[0]
         workspace = _workspace(tiling, n, rank, self.M.dtype, gap=request.distance)
         right = np.zeros((0 if request.U_bar is None and request.update is None else n, rank))
-        totals = Accumulators(np.empty((0, rank)) if request.left is None else request.left, right, np.zeros(4))
+        totals = Accumulators(np.empty((0, rank)) if request.left is None else request.left, right, np.zeros(5))
         for held, part in _held(self.M, span):
             if request.update is None or request.left is None:
                 self.walks.visit(*held, part.start, part.stop, tiling, self.factors, totals, workspace)
@@ -90,8 +93,24 @@ class _Job:
                 self.walks.visit(*held, rows.start, rows.stop, tiling, self.factors, totals, workspace)
                 U = np.ascontiguousarray(request.update(rows, request.left[rows]), dtype=self.M.dtype)
                 self.walks.add_right(read_only(U), tiling, right, workspace)
-        residual, error, of_W, distance = totals.sums.tolist()
-        return PassResult(residual, error, of_W, distance, right if len(right) else None, *_grams(request, span))
+        return totals.sums, right
+
+    def whole(self, result: PassResult) -> PassResult:
+        """Nothing is to be added to the sums over all rows."""
+        return result
+
+
+def _factors(request: PassRequest, dtype: Any) -> Factors:
+    """In the precision of M, and by rows."""
+
+    def ready(X: Array | None) -> Array:
+        there = np.empty((0, rank), dtype) if X is None else np.ascontiguousarray(X, dtype=dtype)
+        return np.asarray(read_only(there))
+
+    rank = request.V.shape[0]
+    VT = ready(request.V.T)
+    VT_bar = VT if request.V_bar is request.V else ready(None if request.V_bar is None else request.V_bar.T)
+    return Factors(ready(request.U), VT, ready(request.U_bar), VT_bar, request.curvature)
 
 
 def tiling(columns: int, rank: int, dtype: Any, *, kept: bool) -> Tiling:
@@ -128,9 +147,9 @@ def _workspace(tiling: Tiling, columns: int, rank: int, dtype: Any, *, gap: bool
 def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slice]]:
     """The arrays of M for some rows, and which; what is not in memory is read ahead, part by part."""
     if M.source is None:
-        yield (read_only(M.starts), read_only(M.columns), read_only(M.values)), span
+        yield (read_only(M.starts), read_only(M.columns), *_all_three(M.values, M.upper, M.weights)), span
     elif M.resident:
-        yield (read_only(M.source), 0), span
+        yield (*_all_three(M.source, M.upper, M.weights), 0), span
     else:
         parts = M.parts(span)
         upcoming = reader().submit(M.read, parts[0])
@@ -138,22 +157,20 @@ def _held(M: "LocalMatrix", span: slice) -> Iterator[tuple[tuple[Any, ...], slic
             read = upcoming.result()
             if k + 1 < len(parts):
                 upcoming = reader().submit(M.read, parts[k + 1])
-            yield (read_only(read), part.start), part
+            yield (*_all_three(read.M, read.upper, read.weights), part.start), part
 
 
-def read_only(X: Any) -> Any:
-    """A view of the array to be read only, whoever owns it: each kind of array has a compiled loop of its own."""
-    view = X.view()
-    view.flags.writeable = False
-    return view
+def _all_three(M: Array, upper: Array | None, weights: Array | None) -> tuple[Array, Array, Array]:
+    """What is not there is M again: nobody reads it."""
+    return read_only(M), read_only(M if upper is None else upper), read_only(M if weights is None else weights)
 
 
 def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
-    """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and (X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
-    V, V_bar = request.V, request.V_bar
+    """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and c(X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
+    V, V_bar, c = request.V, request.V_bar, request.curvature
     if request.U_bar is None or request.U_bar is request.U or V_bar is None or request.left is None:
         return request.U[span].T @ request.U[span], None, None
-    on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
+    on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
     plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))
     for rows in split(span, -(-(span.stop - span.start) // PIECE)):
         U, U_bar, left = request.U[rows], request.U_bar[rows], request.left[rows]

@@ -104,3 +104,10 @@ def spread(work: Callable[[In], Out], shares: Sequence[In]) -> list[Out]:
     """``work`` on each share, the first in this thread, the others in threads of their own; the answers in order."""
     pending = [_pool("tiles", len(shares) - 1, os.getpid()).submit(work, share) for share in shares[1:]]
     return [work(shares[0]), *(future.result() for future in pending)]
+
+
+def read_only(X: Any) -> Any:
+    """A view of the array to be read only, whoever owns it: each kind of array has a compiled loop of its own."""
+    view = X.view()
+    view.flags.writeable = False
+    return view

@@ -26,6 +26,8 @@ class Factors(NamedTuple):
     VT: Any
     U_bar: Any
     VT_bar: Any
+    curvature: float
+    """c, with W = X − S/c"""
 
 
 class Accumulators(NamedTuple):
@@ -36,7 +38,7 @@ class Accumulators(NamedTuple):
     right: Any
     """SᵀŪ; no rows where that is not asked for"""
     sums: Any
-    """those of ``TileSums``, and ‖ŪV̄ − W‖²"""
+    """‖S‖², the error, what is to tell ‖W‖, ‖c(ŪV̄ − W)‖² and the value"""
 
 
 class Workspace(NamedTuple):
@@ -62,7 +64,8 @@ class Walks(NamedTuple):
     visit: Callable[..., Any]
     """``(*held, a, b, tiling, factors, totals, workspace)``: fills ``totals`` from rows a to b − 1.
 
-    ``held`` is (M, shift), an array whose first row is row ``shift``, or (starts, columns, values) of a CSR M.
+    ``held`` is (M, upper, weights, shift), arrays whose first row is row ``shift``, or (starts, columns, values, upper,
+    weights) of a CSR M; what is not there is an array without meaning.
     """
     add_right: Callable[..., Any]
     """``(U, tiling, right, workspace)``: right += SᵀU, for a row of tiles that was kept"""

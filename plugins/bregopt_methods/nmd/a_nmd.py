@@ -7,7 +7,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, validate
-from bregopt_methods.nmd.unregularized import check_factors, check_unregularized, unregularized_subgradient
+from bregopt_methods.nmd.unregularized import check_factors, check_unregularized, curvature, unregularized_subgradient
 
 NAME = "a-nmd"
 SETTLED = 2
@@ -73,14 +73,14 @@ class ANMD(Method[Momentum]):
 
     def _truncated(self, problem: ResolvedProblem, past: Momentum) -> Blocks:
         """TSVD_r of Z: as its weights add up to one, they make ∇½‖Z − UV‖² of the gradients for the single W."""
-        Y = past.here
+        Y, c = past.here, curvature(problem, past.here)
         for _ in range(self.steps):
             Q, size = bases(Y), root_size(Y)
             at = size * Q
             G = problem.oracle.evaluate(past.here, at=at).gradient
             if past.there is not past.here and past.beta > 0:
                 G = G.plus(past.beta, G - problem.oracle.evaluate(past.there, at=at).gradient)
-            Y = truncated(Q, size, G)
+            Y = truncated(Q, size, G if c == 1 else G * (1.0 / c))
         return Y
 
     def subgradient(self, problem: ResolvedProblem, state: State[Momentum]) -> Subgradient:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, Evaluation, Method, ResolvedProblem, State, Subgradient, validate
 from bregopt.errors import OverflowedError
-from bregopt_methods.nmd.unregularized import check_factors, check_unregularized, unregularized_subgradient
+from bregopt_methods.nmd.unregularized import check_factors, check_unregularized, curvature, unregularized_subgradient
 
 NAME = "ebcd-nmd"
 SINGULAR = 1e-13
@@ -79,7 +79,8 @@ def update(problem: ResolvedProblem, Y: Blocks, alpha: float, mu: float) -> Upda
     """The range of W_α Vᵀ is that of ``A = W_α V⁺ = U − αSV⁺`` with S = UV − W, which is made row by row."""
     first, second = Y.names
     U, V = Y[first], Y[second]
-    pull = alpha * np.linalg.pinv(V @ V.T, rcond=SINGULAR, hermitian=True)
+    c = curvature(problem, Y)
+    pull = (alpha / c) * np.linalg.pinv(V @ V.T, rcond=SINGULAR, hermitian=True)
 
     def pulled(rows: slice, SVt: Array) -> Array:
         return np.asarray(U[rows] - SVt @ pull)
@@ -88,11 +89,11 @@ def update(problem: ResolvedProblem, Y: Blocks, alpha: float, mu: float) -> Upda
     A = sweep.first
     if not math.isfinite(np.vdot(A, A)):
         raise OverflowedError("A factor left the range of finite numbers.")
-    AtS = sweep.gradient - (A.T @ (A - U)) @ V  # the gradient is Aᵀ(AV − W) = Aᵀ(A − U)V + AᵀS
+    AtS = sweep.gradient / c - (A.T @ (A - U)) @ V  # the gradient is cAᵀ(AV − W) = cAᵀ(A − U)V + cAᵀS
     Q, R = np.linalg.qr(A)
     V_new = np.linalg.lstsq(R.T, (A.T @ U) @ V - alpha * AtS)[0]  # Rᵀ QᵀW_α = AᵀW_α
-    c = _balance(Q, V_new)
-    return Update(alpha, mu, sweep.evaluation, Blocks(**{first: c * Q, second: V_new / c}))
+    size = _balance(Q, V_new)
+    return Update(alpha, mu, sweep.evaluation, Blocks(**{first: size * Q, second: V_new / size}))
 
 
 def _balance(U: Array, V: Array) -> float:

@@ -1,5 +1,6 @@
-"""A smooth regularizer on U put into F: its gradient joins the pass, its curvature joins the kernel."""
+"""Smooth regularizers put into F: their gradients join the pass, their curvatures join the kernel."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, final
 
@@ -25,35 +26,48 @@ from bregopt_lowrank.factorization import Factorization, constants
 @final
 @frozen(eq=False)
 class WithSmooth(SmoothPart):
-    """``F(U, V, W) = ½‖W − UV‖² + S(U)``."""
+    """``F(Y, W) = (c/2)‖W − A(Y)‖² + Σ S_i(Y_i)``."""
 
-    S: SmoothRegularizer
-    bound: Kernel = field(repr=False)
-    """a quadratic kernel on U that S is 1-smad to"""
+    terms: Mapping[str, SmoothRegularizer]
+    """S by block"""
+    bounds: Mapping[str, Kernel] = field(repr=False)
+    """for each block a quadratic kernel that its S is 1-smad to"""
     loss: Factorization = field(factory=Factorization)
 
+    @property
+    def bound(self) -> Kernel:
+        """The sum of the bounds."""
+        first, *rest = self.bounds.values()
+        for kernel in rest:
+            first = first + kernel
+        return first
+
+    def of(self, Y: Blocks) -> float:
+        """``Σ S_i(Y_i)``."""
+        return sum(S.value(Y[name]) for name, S in self.terms.items())
+
     def value(self, Y: Blocks, W: Any) -> float:
-        return self.loss.value(Y, W) + self.S.value(Y["U"])
+        return self.loss.value(Y, W) + self.of(Y)
 
     def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
         value, gradient = self.loss.value_and_gradient(Y, W)
-        return value + self.S.value(Y["U"]), self.added(gradient, Y)
+        return value + self.of(Y), self.added(gradient, Y)
 
     def added(self, gradient: Blocks, Y: Blocks) -> Blocks:
-        """The gradient with that of S at Y."""
-        slope = self.S.gradient(Y["U"])
-        return gradient.map(lambda name, X: X + slope if name == "U" else X)
+        """The gradient with those of the S at Y."""
+        slopes = {name: S.gradient(Y[name]) for name, S in self.terms.items()}
+        return gradient.map(lambda name, X: X + slopes[name] if name in slopes else X)
 
     def gram(self, Y: Blocks, name: str) -> Array | None:
-        return None if name == "U" else self.loss.gram(Y, name)
+        return None if name in self.terms else self.loss.gram(Y, name)
 
     def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
         loss = self.loss.block_lipschitz(Y, name)
-        return loss if loss is None or name != "U" else loss + self.bound.smoothness
+        return loss if loss is None or name not in self.terms else loss + self.bounds[name].smoothness
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         """The constants of the loss and of S from above; from below those of the loss will do, as S is convex."""
-        return constants(kernel, norms, reduced, self.bound)
+        return constants(self.loss, kernel, norms, reduced, self.bound)
 
 
 @final
@@ -77,26 +91,33 @@ class SharedPolicy(KernelPolicy):
 @final
 @frozen(eq=False)
 class SmoothOracle(Oracle):
-    """The evaluations of the loss, with S added."""
+    """The evaluations of the loss, with the S added."""
 
     smooth: WithSmooth
     oracle: Oracle
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
-        S = self.smooth.S.value(Y["U"])
+        S = self.smooth.of(Y)
         changes: dict[str, Any] = {"value": evaluation.value + S, "scale": evaluation.scale + S}
         if at is not None:
             changes["gradient"] = self.smooth.added(evaluation.gradient, at)
         if at is not None and evaluation.value_at is not None:
-            changes["value_at"] = evaluation.value_at + self.smooth.S.value(at["U"])
+            changes["value_at"] = evaluation.value_at + self.smooth.of(at)
         return evolve(evaluation, **changes)
 
     def working(self) -> AbstractContextManager[Any]:
         return self.oracle.working()
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        slope = self.smooth.S.gradient(at["U"])
-        sweep = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
-        S, evaluation = self.smooth.S.value(Y["U"]), sweep.evaluation
-        return evolve(sweep, evaluation=evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S))
+        first, second = Y.names
+        terms = self.smooth.terms
+        if first in terms:
+            slope = terms[first].gradient(at[first])
+            sweep = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
+        else:
+            sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        S, evaluation = self.smooth.of(Y), sweep.evaluation
+        gradient = sweep.gradient + terms[second].gradient(at[second]) if second in terms else sweep.gradient
+        seen = evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S)
+        return evolve(sweep, evaluation=seen, gradient=gradient)

@@ -1,27 +1,36 @@
-"""Kernels for ½‖W − UV‖² that depend on W."""
+"""Kernels for (c/2)‖W − A(Y)‖² that depend on W."""
 
 from typing import final
 
-from attrs import frozen
-from bregopt_lowrank import quartic
+from attrs import field, frozen
 
 from bregopt import Kernel, KernelPolicy, Norms
+from bregopt_lowrank.models import Model, Product, Shape, quartic
 
 
 @final
 @frozen
 class NormPolicy(KernelPolicy):
-    """``ψ = a·ψ1 + ‖W‖·ψ2`` for one of the norms known of W, or with another leading term."""
+    """``ψ = c(a·ψ1 + ‖W‖·ψ2)`` of the factors for one of the norms known of W, or with another leading term."""
 
     a: float
     norm: str
     leading: str = "psi1"
+    curvature: float = 1.0
+    """c"""
+    model: Model = field(factory=Product)
+    shape: Shape = (0, 0)
+    """of M"""
 
     def at(self, norms: Norms) -> Kernel:
-        return quartic(self.a, norms[self.norm], self.leading)
+        return self._lift(norms[self.norm])
 
     def sample(self) -> Kernel:
-        return quartic(self.a, 1.0, self.leading)
+        return self._lift(1.0)
+
+    def _lift(self, norm: float) -> Kernel:
+        c = self.curvature
+        return self.model.lift(c * self.a, c * norm, self.shape, self.leading)
 
 
 def paper() -> NormPolicy:
@@ -40,5 +49,5 @@ def s4() -> NormPolicy:
 
 
 def fixed(norm: float) -> Kernel:
-    """``ψ1 + norm·ψ2``: with norm ≥ ‖M‖₂ for gradients that take W at their own point."""
+    """``ψ1 + norm·ψ2``: with norm ≥ ‖E'(0)‖₂, for gradients that take W at their own point."""
     return quartic(1.0, norm)

@@ -1,0 +1,33 @@
+"""The least-squares loss."""
+
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+
+from bregopt import Array
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+
+
+@final
+@frozen
+class LeastSquares(EntrywiseLoss):
+    """``e(x; m) = ½(x − m)²``: M ≈ UV."""
+
+    @staticmethod
+    def entry(x: Any, m: Any) -> tuple[Any, Any, Any]:
+        s = x - m
+        return 0.5 * s * s, s, 1.0
+
+    @property
+    def zero(self) -> Zero:
+        return "square"
+
+    @property
+    def slope_per_data(self) -> float:
+        return -1.0
+
+    def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        S = X - M
+        squares = S * S
+        return 0.5 * squares, S, np.ones_like(S), squares

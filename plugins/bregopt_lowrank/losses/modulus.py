@@ -1,0 +1,57 @@
+"""The loss of data that are absolute values."""
+
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from bregopt import Array
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+
+
+@final
+@frozen
+class Modulus(EntrywiseLoss):
+    """``e(x; m) = ½(x − w)²`` for the nearest w with |w| = m, that is ½(|x| − m)²: M ≈ |UV|."""
+
+    @staticmethod
+    def entry(x: Any, m: Any) -> tuple[Any, Any, Any]:
+        s = x - m if x >= 0.0 else x + m
+        return 0.5 * s * s, s, 1.0
+
+    @staticmethod
+    def error(x: Any, m: Any) -> Any:
+        s = abs(x) - m
+        return s * s
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    @property
+    def zero(self) -> Zero:
+        return "square"
+
+    @property
+    def slope_per_data(self) -> float:
+        """At x = 0, w is +m."""
+        return -1.0
+
+    @property
+    def data(self) -> str:
+        return "non-negative"
+
+    def fits(self, M: Array) -> NDArray[np.bool_]:
+        return np.asarray(M >= 0)
+
+    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
+        return np.abs(rng.standard_normal(size))
+
+    def largest(self, M: Array) -> Array:
+        return M
+
+    def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        S = X - np.where(X >= 0, M, -M)
+        squares = S * S
+        return 0.5 * squares, S, np.ones_like(S), squares

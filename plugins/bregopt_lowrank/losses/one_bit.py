@@ -1,0 +1,53 @@
+"""The squared hinge, for data that are signs."""
+
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from bregopt import Array
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+
+
+@final
+@frozen
+class OneBit(EntrywiseLoss):
+    """``e(x; m) = ½ max(0, 1 − mx)²`` for m = ±1: M ≈ sign(UV), with a margin."""
+
+    @staticmethod
+    def entry(x: Any, m: Any) -> tuple[Any, Any, Any]:
+        short = max(1.0 - m * x, 0.0)
+        return 0.5 * short * short, -m * short, 1.0 if short > 0.0 else 0.0
+
+    @staticmethod
+    def error(x: Any, m: Any) -> Any:
+        return 1.0 if m * x <= 0.0 else 0.0
+
+    @property
+    def zero(self) -> Zero:
+        return "missing"
+
+    @property
+    def slope_per_data(self) -> float:
+        return -1.0
+
+    @property
+    def metric(self) -> str:
+        return "mistakes"
+
+    @property
+    def data(self) -> str:
+        return "1 or -1"
+
+    def fits(self, M: Array) -> NDArray[np.bool_]:
+        return np.isin(M, (-1, 1))
+
+    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
+        return rng.choice([-1.0, 1.0], size)
+
+    def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        Z = M * X
+        short = np.maximum(1.0 - Z, 0.0)
+        curvature, error = (short > 0).astype(np.float64), (Z <= 0).astype(np.float64)
+        return 0.5 * short * short, -M * short, curvature, error

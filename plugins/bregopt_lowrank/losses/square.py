@@ -1,0 +1,50 @@
+"""The loss of data that are squares."""
+
+import math
+from typing import Any, final
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from bregopt import Array
+from bregopt_lowrank.losses.loss import EntrywiseLoss
+
+
+@final
+@frozen
+class Square(EntrywiseLoss):
+    """``e(x; m) = ½(x − w)²`` for the nearest w with w² = m, that is ½(|x| − √m)²: M ≈ (UV)², entry by entry."""
+
+    @staticmethod
+    def entry(x: Any, m: Any) -> tuple[Any, Any, Any]:
+        w = math.sqrt(m)
+        s = x - w if x >= 0.0 else x + w
+        return 0.5 * s * s, s, 1.0
+
+    @staticmethod
+    def error(x: Any, m: Any) -> Any:
+        s = x * x - m
+        return s * s
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    @property
+    def data(self) -> str:
+        return "non-negative"
+
+    def fits(self, M: Array) -> NDArray[np.bool_]:
+        return np.asarray(M >= 0)
+
+    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
+        return np.square(rng.standard_normal(size))
+
+    def largest(self, M: Array) -> Array:
+        return np.sqrt(M)
+
+    def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
+        W = np.sqrt(M)
+        S = X - np.where(X >= 0, W, -W)
+        return 0.5 * S * S, S, np.ones_like(S), np.square(X * X - M)

@@ -1,0 +1,1 @@
+"""What ``bregopt new`` writes for the kinds that this plugin declares."""

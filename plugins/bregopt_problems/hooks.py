@@ -1,0 +1,73 @@
+"""What this plugin registers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from bregopt import Blocks, Problem, Registrar, Start, hookimpl
+from bregopt_problems.binary import binary
+from bregopt_problems.completion import completion
+from bregopt_problems.dictionary import dictionary
+from bregopt_problems.graph_nmf import graph_nmf
+from bregopt_problems.graph_relu_nmd import graph_relu_nmd
+from bregopt_problems.logistic import logistic
+from bregopt_problems.nmf import nmf
+from bregopt_problems.nonnegative import AbsoluteRandom
+from bregopt_problems.one_bit import one_bit
+from bregopt_problems.robust_pca import robust_pca
+from bregopt_problems.semi_nmf import semi_nmf
+from bregopt_problems.symmetric import symmetric
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {
+    "nmf": nmf,
+    "semi-nmf": semi_nmf,
+    "completion": completion,
+    "robust-pca": robust_pca,
+    "one-bit": one_bit,
+    "logistic": logistic,
+    "binary": binary,
+    "symmetric": symmetric,
+    "dictionary": dictionary,
+    "graph-relu-nmd": graph_relu_nmd,
+    "graph-nmf": graph_nmf,
+}
+
+
+@hookimpl
+def bregopt_register(registry: Registrar) -> None:
+    for name, problem in PROBLEMS.items():
+        registry.add(Problem, name, problem)
+    registry.add(Start, "absolute-random", AbsoluteRandom)
+
+
+@hookimpl
+def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
+    if kind != "problem":
+        return []
+    rng = np.random.default_rng(0)
+    return [(label, (it, _point(it, rng))) for label, it in _small_problems(rng)]
+
+
+def _point(problem: Problem, rng: np.random.Generator) -> Blocks:
+    """A point where H is finite, twice as far out as the start, where F bends more."""
+    return problem.regularizer.prox(2.0 * problem.first_point(None, rng), 1e-3)
+
+
+def _small_problems(rng: np.random.Generator) -> Iterator[tuple[str, Problem]]:
+    M = rng.standard_normal((6, 5))
+    positive, known, labels = np.abs(M), rng.random((6, 5)) < 0.7, np.where(M > 0, 1.0, -1.0)
+    ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+    yield "nmf", nmf(positive, 2, U="l1(0.1)", V="l1(0.1)")
+    yield "semi-nmf", semi_nmf(M, 2, weights=positive)
+    yield "completion", completion(M, 2, mask=known, U="ridge(0.1)", V="ridge(0.1)")
+    yield "completion, sparse", completion(csr_array(np.where(known, M, 0.0)), 2, held_out=0.2)
+    yield "robust-pca", robust_pca(M, 2)
+    yield "one-bit", one_bit(labels, 2, mask=known)
+    yield "logistic", logistic(labels > 0, 2, labels="01", weights=positive)
+    yield "binary", binary(csr_array((M > 0.5).astype(float)), 2)
+    yield "symmetric", symmetric(M @ M.T, 2)
+    yield "dictionary", dictionary(M, 2)
+    yield "graph-relu-nmd", graph_relu_nmd(np.maximum(M, 0.0), 2, ring, 0.5, V="ridge(0.1)")
+    yield "graph-nmf", graph_nmf(positive, 2, csr_array(ring), V="ridge(0.1)")
