@@ -22,7 +22,7 @@ from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, 
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update
 from bregopt.parts.penalty import ScalarPenalty
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
+from bregopt.parts.regularizer import ConvexParts, Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.parts.wrapped import WrappedRegularizer
@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from bregopt import testing
     from bregopt.engine.solve import feasible
     from bregopt.host.api import iterate, solve
-    from bregopt.host.compose import bregman_prox, catalog, compose, load_plugin, make, plugins, resolve_data
+    from bregopt.host.compose import (
+        bregman_prox,
+        catalog,
+        compose,
+        load_plugin,
+        make,
+        plugins,
+        resolve_data,
+        resolve_prox,
+    )
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
     from bregopt.host.resume import resume
@@ -59,6 +68,7 @@ _LAZY = {
     "plugins": "host.compose:plugins",
     "Registrar": "host.registry:Registrar",
     "resolve_data": "host.compose:resolve_data",
+    "resolve_prox": "host.compose:resolve_prox",
     "resume": "host.resume:resume",
     "solve": "host.api:solve",
 }
@@ -73,6 +83,7 @@ __all__ = [
     "BregmanProx",
     "Certificate",
     "ClosedFormBlock",
+    "ConvexParts",
     "Evaluation",
     "Extrapolation",
     "ExtrapolationContext",
@@ -132,6 +143,7 @@ __all__ = [
     "parse_spec",
     "plugins",
     "resolve_data",
+    "resolve_prox",
     "resume",
     "solve",
     "testing",

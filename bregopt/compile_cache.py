@@ -17,6 +17,8 @@ from bregopt.errors import FaultWarning
 
 SEAL = 32
 """Bytes at the end of a file: the checksum of the rest."""
+FORMAT = 2
+"""Changed when code that was kept before is not to be used any more."""
 
 _told: set[str] = set()
 """What was said already in this process."""
@@ -43,7 +45,7 @@ class CheckedCache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """What numba takes, but for a closure: it may hold compiled functions, which numba has no lasting name for."""
-        return sig, codegen.magic_tuple(), hashlib.sha256(repr(fingerprint(self._py_func)).encode()).hexdigest()
+        return FORMAT, sig, codegen.magic_tuple(), hashlib.sha256(repr(fingerprint(self._py_func)).encode()).hexdigest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -1,7 +1,9 @@
 """Loops that numba compiles at their first use and keeps on disk; numba is not imported before."""
 
+import hashlib
 import os
 from collections.abc import Callable, Set
+from types import FunctionType
 from typing import Any, TypeVar
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
@@ -25,8 +27,9 @@ def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH, kept: bool = True) -> Loop
 
     from bregopt.compile_cache import cache_of
 
-    compiled: Loop = njit(loop, nogil=True, fastmath=set(fastmath), error_model="numpy")
-    if kept and compiled is not loop:  # as it is with NUMBA_DISABLE_JIT
+    own = _own_name(loop)
+    compiled: Loop = njit(own, nogil=True, fastmath=set(fastmath), error_model="numpy")
+    if kept and compiled is not own:  # as it is with NUMBA_DISABLE_JIT
         compiled._cache = cache_of(loop)  # type: ignore[attr-defined]  # numba's dispatcher
     return compiled
 
@@ -43,8 +46,25 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
     from bregopt.compile_cache import cache_of
 
     result, *given = map(typeof, (returns, *arguments))
-    compiled: Any = CFunc(loop, (tuple(given), result), {}, {"fastmath": set(fastmath), "error_model": "numpy"})
+    compiled: Any = CFunc(
+        _own_name(loop), (tuple(given), result), {}, {"fastmath": set(fastmath), "error_model": "numpy"}
+    )
     compiled._cache = cache_of(loop)
     compiled.compile()
     compiled._numba_type_ = types.FunctionType(result(*given))  # else numba works it out at each call, for some 15 µs
     return compiled
+
+
+def _own_name(loop: Loop) -> Loop:
+    """The loop under a name of its own, made of all that it encloses.
+
+    numba names machine code by the loop's name and a number that counts within a process. Code that two processes have
+    kept may then have one name for two loops, and where both are loaded the first would stand for the other.
+    """
+    from bregopt.compile_cache import fingerprint
+
+    digest = hashlib.sha256(repr(fingerprint(loop)).encode()).hexdigest()[:16]
+    own: Any = FunctionType(loop.__code__, loop.__globals__, loop.__name__, loop.__defaults__, loop.__closure__)
+    own.__qualname__, own.__module__, own.__doc__ = f"{loop.__qualname__}_{digest}", loop.__module__, loop.__doc__
+    own.__kwdefaults__ = loop.__kwdefaults__
+    return own  # type: ignore[no-any-return]

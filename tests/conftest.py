@@ -34,3 +34,14 @@ def fresh_host():
     host.cache_clear()
     yield
     host.cache_clear()
+
+
+@pytest.fixture
+def paper_data(monkeypatch):
+    """The folder of the paper's data sets, $BREGOPT_DATA or ../shared/data; without it the test is skipped."""
+    given = os.environ.get("BREGOPT_DATA")
+    folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the data sets of the paper are not at {folder}; set BREGOPT_DATA to their folder")
+    monkeypatch.setenv("BREGOPT_DATA", str(folder))
+    return folder

@@ -135,6 +135,7 @@ class Course:
         return (
             _overflow(self.state)
             or _divergence(self.recorder, EXCESS * self.builder.first_scale)
+            or (Verdict(Status.STOPPED, self.state.ended) if self.state.ended else None)
             or stop.verdict(self._progress())
         )
 

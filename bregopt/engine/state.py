@@ -89,6 +89,8 @@ class State(Generic[Inner]):
     """the assumptions that are not about that step"""
     exact: bool = True
     """False where ``objective`` is only an upper bound"""
+    ended: str = ""
+    """why no other state follows, in a sentence, where the method makes no iterations any more: the run ends here"""
     counts: Counts = field(factory=Counts)
     inner: Inner = _NOTHING
     """what the method itself carries on"""

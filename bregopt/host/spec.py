@@ -10,7 +10,7 @@ from bregopt.errors import SpecError
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.-]))
-      | (?P<name>[A-Za-z_][\w-]*)
+      | (?P<name>(?:\d++[A-Za-z]\w*+-)?[A-Za-z_][\w-]*)
       | (?P<string>'[^']*'|"[^"]*")
       | (?P<mark>[(),=])
     )""",

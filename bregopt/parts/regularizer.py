@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, final
 
 import numpy as np
@@ -54,6 +54,21 @@ class Regularizer(ABC):
     def scalar(self) -> ScalarPenalty | None:
         """h with ``H(X) = Σ h(x_ij)``, the same for every entry, where four numbers spell it; else ``None``."""
         return None
+
+    def convex_parts(self) -> "ConvexParts | None":
+        """r₁ and r₂ with H = r₁ − r₂, both convex; ``None`` where none are known. A convex H is r₁ itself, r₂ = 0."""
+        return ConvexParts(self, np.zeros_like) if Trait.CONVEX in self.traits else None
+
+
+@final
+@frozen(eq=False)
+class ConvexParts:
+    """``H(X) = r₁(X) − r₂(X)`` with both convex: what methods for differences of convex functions step on."""
+
+    first: Regularizer
+    """r₁, which is convex, with a proximal map of its own"""
+    subgradient: Callable[[Array], Array]
+    """``X ↦ ξ ∈ ∂r₂(X)``, in a fresh array"""
 
 
 def tikhonov(H: Regularizer) -> float | None:

@@ -54,6 +54,7 @@ REGULARIZER: Table = {
     "split/adds-up": regularizer_forms.split,
     "scalar/adds-up": regularizer_forms.scalar,
     "piece/holds": regularizer_forms.piece,
+    "convex-parts/hold": regularizer_forms.convex_parts,
     "smooth/gradient": regularizer_forms.gradient,
     "smooth/curvature": regularizer_forms.curvature,
     "step-limit/respected": regularizer_prox.step_limit,

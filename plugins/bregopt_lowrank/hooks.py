@@ -25,7 +25,7 @@ from bregopt_lowrank.oracle import FusedOracle
 from bregopt_lowrank.policies import fixed, paper, s4, tight
 from bregopt_lowrank.problem import low_rank
 from bregopt_lowrank.smooth_terms import SmoothOracle, WithSmooth
-from bregopt_lowrank.starts import TSVD, ScaledRandom
+from bregopt_lowrank.starts import NNDSVD, TSVD, ScaledRandom
 
 LOSSES: dict[str, type[EntrywiseLoss]] = {
     "least-squares": LeastSquares,
@@ -64,6 +64,7 @@ def bregopt_register(registry: Registrar) -> None:
         registry.add(KernelPolicy, kernel.__name__, kernel)
     registry.add(Start, "scaled-random", ScaledRandom)
     registry.add(Start, "tsvd", TSVD)
+    registry.add(Start, "nndsvd", NNDSVD)
     registry.add(Method, "masked-newton", MaskedNewton)
 
 

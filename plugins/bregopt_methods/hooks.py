@@ -8,11 +8,23 @@ from bregopt_methods.auto import Auto
 from bregopt_methods.blockwise.aals import AALS
 from bregopt_methods.blockwise.ecd import ECD
 from bregopt_methods.blockwise.els import ELS
-from bregopt_methods.bregman.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper, bpg
+from bregopt_methods.bregman.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper, bpg, bpge
 from bregopt_methods.bregman.bella import BELLA
+from bregopt_methods.bregman.bmme import BMME
+from bregopt_methods.bregman.bpdca import bpdca, bpdcae
 from bregopt_methods.bregman.cocain import cocain
+from bregopt_methods.bregman.dcae import DCAe
 from bregopt_methods.nmd.a_nmd import ANMD
+from bregopt_methods.nmd.bcd_nmd import BCDNMD, NMD3B
 from bregopt_methods.nmd.ebcd_nmd import EBCD
+from bregopt_methods.nmd.naive_nmd import NaiveNMD
+from bregopt_methods.nmd.nmd_tm import NMDTM
+from bregopt_methods.nmd.tsvd import TSVD
+from bregopt_methods.nmf.gnmf import GNMF
+from bregopt_methods.nmf.hals import HALS
+from bregopt_methods.nmf.mu import MU
+from bregopt_methods.palm.gipalm import GiPALM
+from bregopt_methods.palm.nipalm import NiPALM
 from bregopt_methods.palm.palm import IPALM, IPPALM, PALM, PPALM
 
 METHODS: dict[str, Callable[..., Method]] = {
@@ -25,15 +37,30 @@ METHODS: dict[str, Callable[..., Method]] = {
     "ipalm": IPALM,
     "ppalm": PPALM,
     "ippalm": IPPALM,
+    "gipalm": GiPALM,
+    "nipalm": NiPALM,
+    "bmme": BMME,
     "bpg": bpg,
+    "bpge": bpge,
+    "bpdca": bpdca,
+    "bpdcae": bpdcae,
+    "dcae": DCAe,
     "cocain": cocain,
     "bella": BELLA,
     "a-nmd": ANMD,
     "ebcd-nmd": EBCD,
+    "naive-nmd": NaiveNMD,
+    "bcd-nmd": BCDNMD,
+    "3b-nmd": NMD3B,
+    "nmd-tm": NMDTM,
+    "tsvd": TSVD,
     "ecd": ECD,
     "els": ELS,
     "aals": AALS,
     "hybrid": hybrid,
+    "hals": HALS,
+    "mu": MU,
+    "gnmf": GNMF,
 }
 
 

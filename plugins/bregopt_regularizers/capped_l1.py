@@ -5,8 +5,8 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import soft
+from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
 
@@ -30,3 +30,7 @@ class CappedL1(Regularizer):
         tau, twice = self.eta * np.asarray(step, dtype=floating(X)), 2.0 * self.cap
         jump = np.where(tau < twice, (tau + twice) / 2.0, np.sqrt(tau * twice))
         return np.where(np.abs(X) <= jump, soft(X, tau), X)
+
+    def convex_parts(self) -> ConvexParts:
+        """``r₂ = η Σ max(|x| − cap, 0)``; where |x| = cap its slope is taken from within."""
+        return ConvexParts(L1(self.eta), lambda X: np.where(np.abs(X) > self.cap, np.copysign(self.eta, X), 0.0))

@@ -37,6 +37,12 @@ class Exp(ConcavePenalty):
     def phi(self, r: Array) -> Array:
         return np.asarray(-np.expm1(-self.theta * r))
 
+    def slope(self) -> float:
+        return self.theta
+
+    def flattening(self, r: Array) -> Array:
+        return self.phi(r)
+
     def loss(self, r: Array, tau: Array) -> Array:
         """d with θd·exp(−θd) = τθ²·exp(−θr)."""
         return lower_root(tau * self.theta**2 * np.exp(-self.theta * r)) / self.theta

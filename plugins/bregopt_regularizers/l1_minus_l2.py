@@ -5,9 +5,9 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, Regularizer, Trait, validate
 from bregopt_regularizers.l0_ball import keep_largest
-from bregopt_regularizers.l1 import soft
+from bregopt_regularizers.l1 import L1, soft
 
 
 @final
@@ -35,3 +35,12 @@ class L1MinusL2(Regularizer):
         if norm == 0:
             return keep_largest(X.reshape(1, -1), 1).reshape(X.shape)
         return shrunk * (1.0 + tau / norm)
+
+    def convex_parts(self) -> ConvexParts:
+        """``r₂ = η‖X‖``."""
+
+        def subgradient(X: Array) -> Array:
+            norm = float(np.linalg.norm(X))
+            return X * (self.eta / norm) if norm > 0 else np.zeros_like(X)
+
+        return ConvexParts(L1(self.eta), subgradient)

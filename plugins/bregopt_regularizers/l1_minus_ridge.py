@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, Regularizer, Trait, validate
 from bregopt.errors import parameter
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
@@ -42,3 +42,6 @@ class L1MinusRidge(Regularizer):
 
     def split(self) -> tuple[Regularizer, float]:
         return L1(self.eta1), -self.eta2
+
+    def convex_parts(self) -> ConvexParts:
+        return ConvexParts(L1(self.eta1), lambda X: self.eta2 * X)

@@ -23,6 +23,12 @@ class Log(ConcavePenalty):
     def phi(self, r: Array) -> Array:
         return np.asarray(np.log1p(r / self.eps))
 
+    def slope(self) -> float:
+        return 1.0 / self.eps
+
+    def flattening(self, r: Array) -> Array:
+        return np.asarray(r / (self.eps + r))
+
     def loss(self, r: Array, tau: Array) -> Array:
         """By the quadratic (z − r)(z + ε) + τ = 0."""
         y, q = r + self.eps, 2.0 * np.sqrt(tau)

@@ -5,8 +5,8 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import soft
+from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
 
@@ -36,3 +36,7 @@ class MCP(Regularizer):
         firm = np.minimum(soft(size, t * self.eta) / slope, size)
         hard = np.where(size <= self.eta * np.sqrt(self.gamma * t), 0.0, size)
         return np.asarray(np.copysign(np.where(t < self.gamma, firm, hard), X), dtype=floating(X))
+
+    def convex_parts(self) -> ConvexParts:
+        """``r₁ = η Σ|x|``, and r₂ is a Huber function."""
+        return ConvexParts(L1(self.eta), lambda X: np.clip(X / self.gamma, -self.eta, self.eta))

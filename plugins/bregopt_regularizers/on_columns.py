@@ -6,7 +6,7 @@ from typing import Any, cast, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, WrappedRegularizer, make
+from bregopt import Array, ConvexParts, Regularizer, Trait, WrappedRegularizer, make
 from bregopt.errors import parameter
 
 
@@ -43,6 +43,18 @@ class OnColumns(WrappedRegularizer):
         """Only without a ridge: one on these columns is none on X."""
         parts = super().split()
         return parts if parts is not None and parts[1] == 0 else None
+
+    def convex_parts(self) -> ConvexParts | None:
+        parts = self.H.convex_parts()
+        if parts is None:
+            return None
+
+        def subgradient(X: Array) -> Array:
+            xi = np.zeros_like(X)
+            xi[:, self.columns] = parts.subgradient(self._part(X))
+            return xi
+
+        return ConvexParts(self.around(parts.first), subgradient)
 
     def _part(self, X: Array) -> Array:
         if X.ndim != 2 or X.shape[1] <= max(self.columns):

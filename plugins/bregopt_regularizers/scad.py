@@ -5,8 +5,8 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
-from bregopt_regularizers.l1 import soft
+from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
 
@@ -41,3 +41,7 @@ class SCAD(Regularizer):
         jump = self.eta * np.where(t < b + 2.0, (b + 2.0 + t) / 2.0, np.sqrt((b + 2.0) * t))
         size = np.where(t < b, np.minimum(bent, size), np.where(size <= jump, shrunk, size))
         return np.asarray(np.copysign(size, X), dtype=floating(X))
+
+    def convex_parts(self) -> ConvexParts:
+        """``r₁ = η Σ|x|``, and r₂ has the slope (|x| − η)/(a−1) between η and aη."""
+        return ConvexParts(L1(self.eta), lambda X: np.clip(soft(X, self.eta) / (self.a - 1.0), -self.eta, self.eta))

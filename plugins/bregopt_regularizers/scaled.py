@@ -4,7 +4,7 @@ from typing import final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
+from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
 
 
 @final
@@ -34,6 +34,12 @@ class Scaled(WrappedRegularizer):
     def scalar(self) -> ScalarPenalty | None:
         h, weight = self.H.scalar(), float(self.weight)
         return None if h is None else evolve(h, l1=weight * h.l1, ridge=weight * h.ridge)
+
+    def convex_parts(self) -> ConvexParts | None:
+        parts = self.H.convex_parts()
+        if parts is None:
+            return None
+        return ConvexParts(self.around(parts.first), lambda X: float(self.weight) * parts.subgradient(X))
 
 
 def scaled(H: Regularizer | str, weight: float) -> Regularizer:

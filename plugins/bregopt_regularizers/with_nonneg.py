@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from attrs import evolve, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
+from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
 from bregopt.errors import IncompatibleError
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
@@ -87,6 +87,13 @@ class WithNonNegative(WrappedRegularizer):
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
         return None if h is None else evolve(h, low=0.0)
+
+    def convex_parts(self) -> ConvexParts | None:
+        """The orthant goes to r₁, where the proximal map of that is known on it."""
+        parts = self.H.convex_parts()
+        if parts is None or not absolute(parts.first):
+            return None
+        return ConvexParts(self.around(parts.first), parts.subgradient)
 
 
 def with_nonneg(H: Regularizer | str) -> Regularizer:

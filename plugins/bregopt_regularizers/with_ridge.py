@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty, Trait, WrappedRegularizer, make, validate
+from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, Trait, WrappedRegularizer, make, validate
 from bregopt_regularizers.precision import match
 
 
@@ -49,6 +49,13 @@ class WithRidge(WrappedRegularizer):
     def scalar(self) -> ScalarPenalty | None:
         h = self.H.scalar()
         return None if h is None else evolve(h, ridge=self.ridge(h.ridge))
+
+    def convex_parts(self) -> ConvexParts | None:
+        """The ridge goes to r₁; where it makes the sum convex, that is r₁ itself."""
+        whole, parts = super().convex_parts(), self.H.convex_parts()
+        if whole is not None or parts is None:
+            return whole
+        return ConvexParts(self.around(parts.first), parts.subgradient)
 
 
 def with_ridge(H: Regularizer | str, eta: float) -> Regularizer:

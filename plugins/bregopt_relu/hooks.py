@@ -6,18 +6,26 @@ from typing import Any
 import numpy as np
 from bregopt_lowrank import EntrywiseLoss
 
-from bregopt import Blocks, Problem, Registrar, hookimpl, make
+from bregopt import Blocks, Method, Problem, Registrar, hookimpl, make
 from bregopt_relu.bounded_relu import BoundedRelu
+from bregopt_relu.em_nmd import EMNMD
 from bregopt_relu.leaky_relu import LeakyRelu
 from bregopt_relu.problem import relu_nmd
 from bregopt_relu.relu import Relu
+from bregopt_relu.tobit import Tobit
 
-LOSSES: dict[str, type[EntrywiseLoss]] = {"relu": Relu, "bounded-relu": BoundedRelu, "leaky-relu": LeakyRelu}
+LOSSES: dict[str, type[EntrywiseLoss]] = {
+    "relu": Relu,
+    "bounded-relu": BoundedRelu,
+    "leaky-relu": LeakyRelu,
+    "tobit": Tobit,
+}
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Problem, "relu-nmd", relu_nmd)
+    registry.add(Method, "em-nmd", EMNMD)
     for name, loss in LOSSES.items():
         registry.add(EntrywiseLoss, name, loss)
 
@@ -25,7 +33,7 @@ def bregopt_register(registry: Registrar) -> None:
 @hookimpl
 def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
     if kind == "loss":
-        specs = "relu", "bounded-relu", "bounded-relu(-0.5, 2)", "leaky-relu(0.3)"
+        specs = "relu", "bounded-relu", "bounded-relu(-0.5, 2)", "leaky-relu(0.3)", "tobit(0.5)"
         return [(spec, make(kind, spec)) for spec in specs]
     if kind != "problem":
         return []

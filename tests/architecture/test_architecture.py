@@ -37,7 +37,7 @@ LAYERS = [
 PUBLIC = ("bregopt.errors", "bregopt.validate", "bregopt.compiled", "bregopt.matrices")
 """What a plugin may import of bregopt beside the names of ``bregopt.__all__``."""
 
-EXTENDS = dict.fromkeys(["bregopt_dask", "bregopt_problems", "bregopt_relu"], "bregopt_lowrank")
+EXTENDS = dict.fromkeys(["bregopt_dask", "bregopt_paper", "bregopt_problems", "bregopt_relu"], "bregopt_lowrank")
 """A plugin that builds on another: it may import what that one names in its ``__all__``."""
 
 

@@ -57,6 +57,7 @@ def test_only_declared_packages_are_imported():
     used = [name for extra, names in EXTRAS.items() if extra not in ("test", "dev") for name in names]
     declared = {distribution(name) for name in [*PROJECT["dependencies"], *used]}
     declared |= {"distributed", "pylops"}  # they come with dask[distributed] and with pyproximal
+    declared |= {"sklearn"}  # what scikit-learn is imported as
     declared |= {"pytest"}  # the kit makes tests for it, where it is there
     declared |= {"typing_extensions"}  # read by type checkers alone, which know it
     for path in [*(ROOT / "bregopt").rglob("*.py"), *(ROOT / "plugins").rglob("*.py")]:

@@ -17,7 +17,9 @@ EXCEPTIONS = {
     "bregopt/rules/stopping.py": "the values of Status, which say why a run ended",
 }
 WORDS = {
-    "__init__.py": {"balanced", "nesterov"},  # public functions of the core itself
+    "__init__.py": {"balanced", "nesterov", "mycielskian", "synthetic"},  # public functions of the core itself
+    "generated.py": {"mycielskian", "synthetic"},  # the built-in matrices of the core
+    "saving.py": {"blocks"},  # a key of a saved state
     "check.py": {"target"},  # an argument of the command
     "plugins.py": {"paper"},  # a column of the catalogue, and an attribute of a Regularizer
     "run.py": {"stationarity"},  # a key of the record

@@ -36,6 +36,9 @@ class Made(bo.Regularizer):
     def scalar(self):
         return self.claims.get("scalar")
 
+    def convex_parts(self):
+        return self.claims["parts"] if "parts" in self.claims else super().convex_parts()
+
 
 def soft(X, t):
     return X - np.clip(X, -t, t)
@@ -253,6 +256,43 @@ REGULARIZERS = {
 @pytest.mark.parametrize("mistake", REGULARIZERS)
 def test_a_mistake_in_a_regularizer_is_caught_by_its_check(mistake):
     assert_caught(*REGULARIZERS[mistake])
+
+
+def gone(X):
+    """The slope of |x| − mcp(x)."""
+    return np.clip(X / 2, -1.0, 1.0)
+
+
+def halved(X):
+    X *= 0.5
+    return np.clip(X, -1.0, 1.0)
+
+
+HALF_L1 = like(L1, value=lambda X: 0.5 * l1(X), prox=lambda X, t: soft(X, t / 2))
+CONVEX_PARTS = {
+    "the slope that is left, as in a published code": (L1, lambda X: np.sign(X) - gone(X)),
+    "a percent off": (L1, lambda X: 1.01 * gone(X)),
+    "sign turned": (L1, lambda X: -gone(X)),
+    "r₂ not convex": (HALF_L1, gone),
+    "r₁ with another domain": (ABOVE, gone),
+    "r₁ that claims nothing": (like(L1, traits=SEPARABLE), gone),
+    "r₁ not convex": (like(L0, traits=CONVEX | SEPARABLE), np.zeros_like),
+    "r₁ with another prox": (like(L1, prox=lambda X, t: soft(X, t / 2)), gone),
+    "X itself": (RIDGE, lambda X: X),
+    "another shape": (L1, lambda X: gone(X).ravel()),
+    "written into X": (L1, halved),
+    "another dtype": (L1, lambda X: gone(X).astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("mistake", CONVEX_PARTS)
+def test_a_mistake_in_convex_parts_is_caught(mistake):
+    right, wrong = (like(MCP, parts=bo.ConvexParts(*parts)) for parts in ((L1, gone), CONVEX_PARTS[mistake]))
+    assert_caught("convex-parts/hold", right, wrong)
+
+
+def test_convex_parts_of_another_type_are_caught():
+    assert_caught("convex-parts/hold", like(MCP, parts=bo.ConvexParts(L1, gone)), like(MCP, parts=(L1, gone)))
 
 
 RIGHT = ["l1(0.4)", "nonneg", "l0-ball(3)", "ridge(0.7)"]

@@ -6,8 +6,9 @@ import scipy.sparse
 
 import bregopt as bo
 
-METHODS = [entry.name for entry in bo.catalog("method")]
-BARE, TIKHONOV = {"a-nmd", "ebcd-nmd"}, {"els", "aals"}
+METHODS = [entry.name for entry in bo.catalog("method") if entry.name != "gnmf"]  # it needs a graph
+BARE = {"a-nmd", "ebcd-nmd", "naive-nmd", "bcd-nmd", "3b-nmd", "em-nmd", "tsvd"}
+TIKHONOV, NONNEG = {"els", "aals", "nmd-tm"}, {"hals", "mu"}
 FIGURES = {
     "aapb": "Φ(Y^k)",
     "apb": "Φ(Y^k)",
@@ -20,6 +21,8 @@ FIGURES = {
 
 def given(method, H):
     """H, or what comes closest to it of what the method takes."""
+    if method in NONNEG:
+        return f"with-nonneg({H.replace('mcp(0.1, 3)', 'l1(0.1)')})"
     return "none" if method in BARE else "ridge(0.5)" if method in TIKHONOV else H
 
 
@@ -27,7 +30,7 @@ def matrix(seed=0, shape=(16, 12)):
     return np.maximum(0, np.random.default_rng(seed).standard_normal(shape))
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in BARE])
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in BARE | {"mu"}])  # zeros stay zero there
 def test_every_method_stops_at_a_stationary_point(method):
     H = given(method, "elastic-net(0.3, 0.5)")
     problem = bo.compose("relu-nmd", matrix(), rank=2, U=H, V=H)
@@ -41,7 +44,7 @@ def test_every_method_stops_at_a_stationary_point(method):
         assert result.objective == pytest.approx(other.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", sorted(BARE))
+@pytest.mark.parametrize("method", sorted(BARE - {"tsvd"}))
 def test_methods_without_a_regularizer_meet_data_that_can_be_met(method):
     rng = np.random.default_rng(0)
     M = np.maximum(0, rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30)))

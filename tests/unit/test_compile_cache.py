@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pickle
+import subprocess
 import sys
 
 import numba
@@ -179,3 +180,35 @@ def test_no_folder_that_can_be_written_is_said_once(double, tmp_path, monkeypatc
     with pytest.warns(FaultWarning, match=r"cannot be kept: .*Set NUMBA_CACHE_DIR to a folder") as told:
         assert [compile_and_run(double) for _ in range(2)] == [False, False]
     assert len(told) == 1
+
+
+LOSSES = """
+import sys
+import numpy as np
+import bregopt as bo
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((500, 3)) @ rng.standard_normal((3, 420))  # large enough for compiled loops
+start = bo.Blocks(U=rng.standard_normal((500, 2)), V=rng.standard_normal((2, 420)))
+for name in sys.argv[1:]:
+    loss = bo.make("loss", name)
+    M = np.where(X > 0, 1.0, -1.0) if name == "logistic" else X
+    found = next(bo.iterate(bo.compose("low-rank", M, rank=2, loss=loss), method="apb", start=start)).objective
+    meant = float(loss.arrays(start.U @ start.V, M)[0].sum())
+    assert abs(found - meant) <= 1e-9 * meant, f"{name}: {found}, and not {meant}"
+"""
+
+
+def test_losses_that_several_processes_have_kept_stay_apart_in_one(tmp_path):
+    """numba numbers loops within a process: two had one name, and one loss was taken for another."""
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for names in (
+        ["huber(0.5)"],
+        ["logistic"],
+        ["quantile(0.7, 0.2)"],
+        ["quantile(0.7, 0.2)", "logistic", "huber(0.5)"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", LOSSES, *names], capture_output=True, text=True, env=env, check=False
+        )
+        assert done.returncode == 0, done.stderr[-500:]

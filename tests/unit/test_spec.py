@@ -18,6 +18,8 @@ from bregopt.host.spec import Spec, parse
         ("x(-1e-3, +2, .5)", Spec("x", (-0.001, 2, 0.5))),
         ("x(true, none, 'a b', inf)", Spec("x", (True, None, "a b", float("inf")))),
         ("a(beta=b2(cap=0.9), step=1)", Spec("a", (), {"beta": Spec("b2", (), {"cap": 0.9}), "step": 1})),
+        ("3b-nmd(0.5)", Spec("3b-nmd", (0.5,))),
+        ("x(3b-nmd(1), 3b-nmd)", Spec("x", (Spec("3b-nmd", (1,)), "3b-nmd"))),
         ("x(y(z(1)))", Spec("x", (Spec("y", (Spec("z", (1,)),)),))),
     ],
 )
@@ -42,6 +44,8 @@ def test_specs_are_read(text, spec):
         "l1(a=1, 2)",
         "l1;",
         "l1(0.1.2)",
+        "3b",
+        "l1(1e-5x)",
     ],
 )
 def test_a_spec_that_cannot_be_read_says_where(text):

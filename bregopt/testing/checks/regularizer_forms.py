@@ -1,4 +1,4 @@
-"""Other forms of H that it offers: split, scalar penalty, piece, and the gradient of a smooth one."""
+"""Other forms of H that it offers: split, scalar penalty, piece, convex parts, and the gradient of a smooth one."""
 
 import math
 from collections.abc import Iterator
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from bregopt.blocks import Array, Blocks
-from bregopt.parts.regularizer import Regularizer, SmoothRegularizer
+from bregopt.parts.regularizer import ConvexParts, Regularizer, SmoothRegularizer
 from bregopt.parts.traits import Trait
-from bregopt.testing.checks.regularizer_traits import alike, homogeneous
-from bregopt.testing.outcomes import fail, not_applicable, number, snippet
+from bregopt.testing.checks.regularizer_prox import variational
+from bregopt.testing.checks.regularizer_traits import alike, convex, homogeneous, pairs
+from bregopt.testing.outcomes import CheckFailedError, fail, not_applicable, number, snippet
 from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, starts
 from bregopt.testing.search.random_points import RandomPoints
 from bregopt.testing.search.regularizer_case import RegularizerCase, square
@@ -17,6 +18,7 @@ from bregopt.testing.search.rivals import rivals
 from bregopt.testing.search.taylor import wrong_gradient
 
 ENOUGH = 1.0 + 1e-6
+ASK = "print(part.convex_parts().subgradient(X))"
 
 
 def split(H: Regularizer, draw: RandomPoints) -> None:
@@ -91,6 +93,52 @@ def _above(case: RegularizerCase, Q: Regularizer, X: Array, draw: RandomPoints, 
         if apart or bound + slack < H:
             told = f"H(Z) = {number(H)}, but its piece at X gives {number(bound)}"
             fail(told, snippet(show, X=X, Z=Z))
+
+
+def convex_parts(H: Regularizer, draw: RandomPoints) -> None:
+    """r₁ is convex, with the right prox and finite where H is, and ξ is a subgradient of r₂ = r₁ − H."""
+    parts = H.convex_parts()
+    if parts is None:
+        not_applicable("It has no convex parts.")
+    shown = "print(part.convex_parts())"
+    if not (isinstance(parts, ConvexParts) and Trait.CONVEX in parts.first.traits):
+        fail(f"convex_parts must be ConvexParts with a first part that claims CONVEX. Got {parts!r}", snippet(shown))
+    case = RegularizerCase.of(H)
+    first = RegularizerCase(parts.first, case.shape)
+    for one in (convex, variational) if parts.first is not H else ():
+        try:
+            one(parts.first, draw)
+        except CheckFailedError as failure:
+            fail(f"of r₁: {failure.message}", f"part = part.convex_parts().first\n{failure.code}")
+    for A, B in pairs(case, draw):
+        for X, Z in ((A, B), (B, A)):
+            _subgradient_inequality(case, first, parts, X, Z)
+
+
+def _subgradient_inequality(
+    case: RegularizerCase, first: RegularizerCase, parts: ConvexParts, X: Array, Z: Array
+) -> None:
+    """``r₂(Z) ≥ r₂(X) + ⟨ξ, Z − X⟩`` where H is finite at both."""
+    ends = [(first.value(Y), case.value(Y)) for Y in (X, Z)]
+    for Y, (r1, value) in zip((X, Z), ends, strict=True):
+        if math.isfinite(r1) != math.isfinite(value):
+            show = "print(part.convex_parts().first.value(X), part.value(X))"
+            fail(f"r₁ = {r1} where H = {value}", snippet(show, X=Y))
+    if not all(math.isfinite(value) for _, value in ends):
+        return
+    kept, xi = X.copy(), parts.subgradient(X)
+    if np.shape(xi) != X.shape or xi.dtype != X.dtype or not np.isfinite(xi).all() or np.shares_memory(xi, X):
+        fail("the subgradient is no fresh array of finite numbers, of the shape and dtype of X", snippet(ASK, X=kept))
+    if not np.array_equal(X, kept):
+        fail("subgradient wrote into its input", snippet(ASK, X=kept))
+    (here, H_here), (there, H_there) = ends
+    rise, linear = (there - H_there) - (here - H_here), float(np.vdot(xi, Z - X))
+    slack = 1e-12 * sum(map(abs, (here, H_here, there, H_there))) + 1e-9 * abs(linear)
+    if rise < linear - slack:
+        r2 = "parts = part.convex_parts()\nr2 = lambda Y: parts.first.value(Y) - part.value(Y)"
+        show = "print(r2(Z) - r2(X), np.vdot(parts.subgradient(X), Z - X))"
+        told = f"r₂(Z) − r₂(X) = {number(rise)} is below ⟨ξ, Z − X⟩ = {number(linear)}"
+        fail(f"{told}: ξ is no subgradient of r₂ = r₁ − H at X", snippet(r2, show, X=X, Z=Z))
 
 
 def _points(case: RegularizerCase, draw: RandomPoints) -> Iterator[Array]:

@@ -56,7 +56,7 @@ def weak_convexity(H: Regularizer, draw: RandomPoints) -> None:
 
 def midpoint_convex(case: RegularizerCase, draw: RandomPoints, rho: float) -> None:
     """``H + (ρ/2)‖X‖²`` is midpoint convex; fails with a pair whose midpoint lies above."""
-    for A, B in _pairs(case, draw):
+    for A, B in pairs(case, draw):
         at_A, at_B = case.value(A), case.value(B)
         if not (math.isfinite(at_A) and math.isfinite(at_B)):
             continue
@@ -71,7 +71,7 @@ def midpoint_convex(case: RegularizerCase, draw: RandomPoints, rho: float) -> No
             fail(told, snippet(f"{show}  # {number(at_middle)}, {number(line)}", A=A, B=B, rho=rho))
 
 
-def _pairs(case: RegularizerCase, draw: RandomPoints) -> Iterator[tuple[Array, Array]]:
+def pairs(case: RegularizerCase, draw: RandomPoints) -> Iterator[tuple[Array, Array]]:
     """Pairs that differ in one entry, near and far, and pairs of proximal points."""
     bases = [np.zeros(case.shape), case.feasible(draw.gauss(case.shape))]
     for base in bases:

@@ -1,4 +1,4 @@
-"""AAPB under its names: the fast variant, the certified one, the paper's to the letter, and BPG, its case β = 0."""
+"""AAPB under its names: the fast variant, the certified one, the paper's to the letter, and BPG and BPGE."""
 
 import math
 
@@ -60,6 +60,18 @@ def bpg(step: Rule | StepRule | None = None, L: float = 1.1) -> AAPB:
     if not 0 < L < math.inf:
         raise parameter("L", "bpg", "a finite number > 0", L)
     return AAPB(make("extrapolation", "zero"), make("step", 1.0 / L if step is None else step))
+
+
+def bpge(beta: float = 0.6, step: Rule | StepRule | None = None, L: float = 1.1) -> AAPB:
+    """BPG with extrapolation: the step of BPG from Ȳ, with ∇f(Ȳ), for β_k = beta·(k − 1)/(k + 2).
+
+    k = 1 is the second step, the first with a move before it. There is a theorem where β_k meets Assumption 2, which
+    the certificate tests; ``beta=0`` is BPG.
+    """
+    plain = bpg(step, L)
+    if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 <= beta < 1:
+        raise parameter("beta", "bpge", "a number >= 0 and < 1", beta)
+    return AAPB(make("extrapolation", "growing", beta), plain.step, "Ybar") if beta else plain
 
 
 def _is_number(value: object) -> bool:

@@ -37,6 +37,8 @@ Updates = tuple["PalmUpdate | None", "PalmUpdate"]
 """The update that made Y^k, and the one that leaves it."""
 Modulus = Callable[[Regularizer, float], float]
 """``(H, L) -> c``."""
+Ahead = Callable[[slice, Array], Array]
+"""``(rows, U⁺ on these rows) -> what the step on V sees of them``."""
 
 
 class PalmMethod(Method[Updates]):
@@ -67,30 +69,21 @@ class PalmMethod(Method[Updates]):
 
     @final
     def check(self, problem: ResolvedProblem) -> None:
-        F = type(problem.smooth)
-        if F.gram is SmoothPart.gram and F.block_lipschitz is SmoothPart.block_lipschitz:
-            raise IncompatibleError(
-                f"A PALM-type method needs Lipschitz constants of ∇F, and {F.__name__} knows none: "
-                "implement its method gram or block_lipschitz, or use the method aapb, which needs none."
-            )
+        check_constants(problem)
         for H in problem.regularizer.distinct():
             self.modulus(H, 1.0)
 
     @final
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Updates]:
-        if len(Y.names) != 2:
-            raise IncompatibleError(
-                f"A PALM-type method needs two blocks. Got {', '.join(Y.names)} instead: "
-                "use the method aapb, which takes any number."
-            )
-        following = palm_update(problem, Y, Y, self.inertia(1), self.modulus, None)
+        check_blocks(Y)
+        following = self._update(problem, Y, Y, 1, None)
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=(None, following))
 
     @final
     def advance(self, problem: ResolvedProblem, state: State[Updates]) -> State[Updates]:
         made = state.inner[1]
         k, Y = state.iteration + 1, made.Y
-        following = palm_update(problem, Y, state.Y, self.inertia(k + 1), self.modulus, made)
+        following = self._update(problem, Y, state.Y, k + 1, made)
         return State.at(
             following.evaluation,
             problem.regularizer.value(Y),
@@ -103,17 +96,19 @@ class PalmMethod(Method[Updates]):
             inner=(made, following),
         )
 
+    def _update(
+        self, problem: ResolvedProblem, Y: Blocks, Y_prev: Blocks, k: int, last: "PalmUpdate | None"
+    ) -> "PalmUpdate":
+        """The update that leaves Y, with α_k and β_k."""
+        alpha, beta = self.inertia(k)
+        centre = beyond(Y, Y_prev, alpha)
+        at = centre if alpha == beta else beyond(Y, Y_prev, beta)
+        return palm_update(problem, Y, centre, at, (alpha, beta), self.modulus, last)
+
     @final
     def subgradient(self, problem: ResolvedProblem, state: State[Updates]) -> Subgradient | None:
-        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the steps that made Y; it costs an evaluation."""
         made = state.inner[0]
-        if made is None:
-            return None
-        pairs = zip(made.steps, state.Y.names, strict=True)
-        scaled = (step.c * float(np.linalg.norm(state.Y[name])) for step, name in pairs)
-        return Subgradient.at(
-            problem.oracle.evaluate(state.Y, at=state.Y), made.xi, made.xi.norm() + 2.0 * math.hypot(*scaled)
-        )
+        return None if made is None else made.subgradient(problem)
 
     @property
     def lyapunov(self) -> str:
@@ -217,6 +212,13 @@ class PalmUpdate:
         """δ at Y, for the next update."""
         return tuple(d if d > 0 else step.fresh for d, step in zip(self.left, self.steps, strict=True))
 
+    def subgradient(self, problem: ResolvedProblem) -> Subgradient:
+        """A = ∇F(Y, W(Y)) + ξ, with ξ ∈ ∂H(Y) from the steps that made Y; it costs an evaluation."""
+        pairs = zip(self.steps, self.Y.names, strict=True)
+        scaled = (step.c * float(np.linalg.norm(self.Y[name])) for step, name in pairs)
+        terms = self.xi.norm() + 2.0 * math.hypot(*scaled)
+        return Subgradient.at(problem.oracle.evaluate(self.Y, at=self.Y), self.xi, terms)
+
     @property
     def falls(self) -> bool:
         """Whether Φ must fall, without inertia."""
@@ -239,39 +241,62 @@ EXTRAPOLATION = Assumption(
 def palm_update(
     problem: ResolvedProblem,
     Y: Blocks,
-    Y_prev: Blocks,
+    centre: Blocks,
+    at: Blocks,
     inertia: tuple[float, float],
     modulus: Modulus,
     last: PalmUpdate | None,
+    ahead: Ahead | None = None,
 ) -> PalmUpdate:
-    """W, the first block and the second, from Y with Δ = Y − Y_prev and ``inertia`` = (α, β), after the last update."""
-    alpha, beta = inertia
+    """W = W(Y), then a step on each block from the ``centre`` with the gradient at ``at``, after the last update.
+
+    The gradient for the first block is that at (Ū, V), for the second that at (U⁺, V̄), where ``at`` is (Ū, V̄); the
+    second may see another block than U⁺, which ``ahead`` makes of it. ``inertia`` = (α, β) is what the steps know of
+    how far ``centre`` and ``at`` lie from Y.
+    """
     weights, least = ((math.inf, math.inf), 0.0) if last is None else (last.weights, last.least)
-    centre = _beyond(Y, Y_prev, alpha)
-    at = centre if alpha == beta else _beyond(Y, Y_prev, beta)
     first, second = Y.names
-    flat = np.empty_like(Y.flat)
+    flat, U = np.empty_like(Y.flat), np.empty_like(Y[first])
     xi = Y.layout.views(flat)
 
     def step(here: Blocks, name: str) -> BlockStep:
         H, L = problem.regularizer[name], lipschitz(problem, here, name)
-        return BlockStep.of(H, L, modulus(H, L), alpha, beta, least)
+        return BlockStep.of(H, L, modulus(H, L), *inertia, least)
 
     on_first = step(Y, first)
 
     def update(rows: slice, gradient: Array) -> Array:
-        X, xi[first][rows] = on_first.take(centre[first][rows], gradient)
-        return X
+        U[rows], xi[first][rows] = on_first.take(centre[first][rows], gradient)
+        return U[rows] if ahead is None else ahead(rows, U[rows])
 
     sweep = problem.oracle.sweep(Y, at, update, row_wise=Trait.ROW_WISE in on_first.H.traits)
     on_second = step(Y.map(lambda name, old: sweep.first if name == first else old), second)
-    X, xi[second][...] = on_second.take(centre[second], sweep.gradient)
+    V, xi[second][...] = on_second.take(centre[second], sweep.gradient)
 
-    new, steps = Y.map(lambda name, _: sweep.first if name == first else X), (on_first, on_second)
+    new, steps = Y.map(lambda name, _: U if name == first else V), (on_first, on_second)
     gaps = [step.c * np.linalg.norm(centre[name] - new[name]) for name, step in zip(Y.names, steps, strict=True)]
     left = tuple(step.leaves(delta) for step, delta in zip(steps, weights, strict=True))
     least = least or FLOOR * max(step.c for step in steps)
     return PalmUpdate(sweep.evaluation, new, Y.like(flat), math.hypot(*gaps), steps, left, least)
+
+
+def check_constants(problem: ResolvedProblem) -> None:
+    """Refuse an F that knows no Lipschitz constants."""
+    F = type(problem.smooth)
+    if F.gram is SmoothPart.gram and F.block_lipschitz is SmoothPart.block_lipschitz:
+        raise IncompatibleError(
+            f"A PALM-type method needs Lipschitz constants of ∇F, and {F.__name__} knows none: "
+            "implement its method gram or block_lipschitz, or use the method aapb, which needs none."
+        )
+
+
+def check_blocks(Y: Blocks) -> None:
+    """Refuse any number of blocks but two."""
+    if len(Y.names) != 2:
+        raise IncompatibleError(
+            f"A PALM-type method needs two blocks. Got {', '.join(Y.names)} instead: "
+            "use the method aapb, which takes any number."
+        )
 
 
 def lipschitz(problem: ResolvedProblem, Y: Blocks, name: str) -> float:
@@ -286,5 +311,6 @@ def lipschitz(problem: ResolvedProblem, Y: Blocks, name: str) -> float:
     return L
 
 
-def _beyond(Y: Blocks, Y_prev: Blocks, weight: float) -> Blocks:
+def beyond(Y: Blocks, Y_prev: Blocks, weight: float) -> Blocks:
+    """``Y + weight·(Y − Y_prev)``."""
     return Y if weight == 0 or Y is Y_prev else Y.plus(weight, Y - Y_prev)

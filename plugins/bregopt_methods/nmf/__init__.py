@@ -1,0 +1,1 @@
+"""Methods for non-negative factors."""
