@@ -170,9 +170,12 @@ class Course:
         self._begin = time.perf_counter() - snapshot.seconds
 
     def result(self, verdict: Verdict) -> Result:
-        """Of the run that ends so: its last state, or its best one where it did not end well."""
+        """Of the run that ends so: its last state, or its best one where that is better by more than rounding."""
         failed = verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
-        end = self.best if failed else self.state
+        worse = not self.state.objective <= self.best.objective + self.state.rounding * self.state.scale
+        end, notes = (self.best if failed or worse else self.state), self.notes
+        if worse and not failed:
+            notes += (f"The point of iteration {end.iteration} is returned, where Φ was lower than at the last.",)
         if not end.exact:
             evaluation = self.iteration.evaluate(end.Y)
             objective = evaluation.value + self.problem.regularizer.value(end.Y)
@@ -180,7 +183,6 @@ class Course:
         A = self.iteration.subgradient(end)
         A = A if A is not None and math.isfinite(A.norm) else None
         relative = None if A is None else self.iteration.relative(A)
-        notes = self.notes
         if not end.Y.flat.any():
             why = "" if self.problem.regularizer.is_zero else ": the weights of H are too large"
             notes += (f"Every block is zero, a stationary point that no step leaves{why}.",)

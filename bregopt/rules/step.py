@@ -11,6 +11,9 @@ from attrs import frozen
 from bregopt.errors import OverflowedError
 from bregopt.part_errors import wrong_result
 
+SHORTEST = 1e-60
+"""No shorter step is tried."""
+
 
 @final
 @frozen
@@ -69,8 +72,12 @@ class StepRule(ABC):
         found: Any = self.judge(trial)
         match found:
             case (bool() | np.bool_(), Real()) if 0 < found[1] < math.inf:
-                return bool(found[0]), float(found[1])
-            case (_, Real()) if not math.isfinite(trial.D_F + trial.D_psi):
-                raise OverflowedError("No step is short enough to stay among the finite numbers.")
+                accepted, step = bool(found[0]), float(found[1])
             case _:
                 raise wrong_result(self, "judge", "a pair (accepted, λ), True or False and a finite number > 0", found)
+        if not accepted and step < SHORTEST:
+            raise OverflowedError(
+                f"No step passes the upper test, not even one of {trial.step:.0e}: D_F is {trial.D_F:.3g} there, and "
+                f"D_ψ/λ {trial.D_psi / trial.step:.3g}. The gradient of F or the kernel may be wrong (bregopt check)."
+            )
+        return accepted, step

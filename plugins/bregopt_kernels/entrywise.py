@@ -26,16 +26,29 @@ _LOG = np.concatenate([[0.0, 0.0], (-1.0) ** _K / _K])
 _ENTROPY = np.concatenate([[0.0, 0.0], (-1.0) ** _K / (_K * (_K - 1.0))])
 
 
-def rest_of_log(u: Array) -> Array:
-    """``u − log(1 + u)``, accurate for small u."""
+def entropy_gap(y: Array, z: Array, d: Array) -> Array:
+    """``y log(y/z) − d`` for d = y − z, accurate where y is close to z, and finite wherever that is a number."""
+    u = _quotient(d, z)
     small = np.abs(u) < SMALL
-    return np.where(small, _series(np.where(small, u, 0.0), _LOG), u - np.log1p(u))
+    return np.where(small, z * _series(np.where(small, u, 0.0), _ENTROPY), y * _log_ratio(y, z, u) - d)
 
 
-def rest_of_entropy(u: Array) -> Array:
-    """``(1 + u) log(1 + u) − u``, accurate for small u."""
+def log_gap(y: Array, z: Array) -> Array:
+    """``y/z − 1 − log(y/z)``, accurate where y is close to z; ``inf`` where that is too large."""
+    u = _quotient(y - z, z)
     small = np.abs(u) < SMALL
-    return np.where(small, _series(np.where(small, u, 0.0), _ENTROPY), (1.0 + u) * np.log1p(u) - u)
+    return np.where(small, _series(np.where(small, u, 0.0), _LOG), u - _log_ratio(y, z, u))
+
+
+def _quotient(d: Array, z: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return d / z
+
+
+def _log_ratio(y: Array, z: Array, u: Array) -> Array:
+    """``log(y/z)`` with u = y/z − 1, also where the ratio is too large or too small to be held."""
+    near = (u > -0.9) & (u < 1e300)
+    return np.where(near, np.log1p(np.where(near, u, 0.0)), np.log(y) - np.log(z))
 
 
 @frozen
@@ -116,7 +129,7 @@ class BoltzmannShannon(Entrywise):
         return np.log(y)
 
     def distance(self, y: Array, z: Array) -> Array:
-        return z * rest_of_entropy((y - z) / z)
+        return entropy_gap(y, z, y - z)
 
 
 @final
@@ -131,7 +144,7 @@ class Burg(Entrywise):
         return -1.0 / y
 
     def distance(self, y: Array, z: Array) -> Array:
-        return rest_of_log((y - z) / z)
+        return log_gap(y, z)
 
 
 @final
@@ -149,4 +162,4 @@ class FermiDirac(Entrywise):
         return np.log(y) - np.log1p(-y)
 
     def distance(self, y: Array, z: Array) -> Array:
-        return z * rest_of_entropy((y - z) / z) + (1.0 - z) * rest_of_entropy((z - y) / (1.0 - z))
+        return entropy_gap(y, z, y - z) + entropy_gap(1.0 - y, 1.0 - z, z - y)

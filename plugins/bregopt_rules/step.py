@@ -8,22 +8,24 @@ from attrs import field, frozen
 from bregopt import StepRule, Trial, validate
 from bregopt.errors import IncompatibleError
 
-SHORTEST = 1e-30
 SLOWER = 0.8
 """A step that passed the test is followed by one of at least that part of it: momentum suffers from jumps."""
+ROOM = 10.0
+"""How far an estimate of the noise may be off."""
 
 
-def _below_rounding(trial: Trial) -> bool:
-    """Whether the move or the step is so short that the test says nothing."""
-    return trial.D_psi / trial.step <= trial.noise or trial.step <= SHORTEST
+def _lost_in_noise(trial: Trial) -> bool:
+    """Whether both sides of the test are rounding, so that it says nothing."""
+    return trial.D_psi / trial.step <= trial.noise and ROOM * trial.noise >= trial.D_F
 
 
 @final
 @frozen
 class ConstantStep(StepRule):
-    """``λ_k = λ``; without a value λ_k = 1/L, the longest step that needs no test."""
+    """``λ_k = λ``; without a value λ_k = scale/L, where 1/L is the longest step that needs no test."""
 
     step: float | None = field(default=None, validator=validate.number(above=0, optional=True))
+    scale: float = field(default=1.0, validator=validate.number(above=0))
 
     def needs_limit(self, carried: float | None) -> bool:
         return self.step is None
@@ -34,9 +36,9 @@ class ConstantStep(StepRule):
         if limit is None:
             raise IncompatibleError(
                 "No constant L is known for this smooth part and kernel, so there is no default step: "
-                "implement SmoothPart.smad, or use step='monotone' or a number."
+                "implement SmoothPart.smad, or use step='monotone', step='backtrack' or a number."
             )
-        return limit
+        return self.scale * limit
 
 
 @final
@@ -55,7 +57,7 @@ class Monotone(StepRule):
         return carried if carried is not None else self.start * (limit or 1.0)
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
-        if trial.holds or _below_rounding(trial):
+        if trial.holds or _lost_in_noise(trial):
             return True, trial.step
         return False, self.shrink * trial.step
 
@@ -79,7 +81,7 @@ class Backtrack(StepRule):
         return carried if carried is not None else 1.0 / self.L
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
-        if trial.holds or _below_rounding(trial):
+        if trial.holds or _lost_in_noise(trial):
             return True, trial.step
         return False, trial.step / self.grow
 
@@ -103,7 +105,7 @@ class Predicted(StepRule):
 
     def judge(self, trial: Trial) -> tuple[bool, float]:
         step = trial.step
-        if _below_rounding(trial):
+        if _lost_in_noise(trial):
             return True, step
         curvature = max(trial.D_F, 0.0) / trial.D_psi
         if not trial.holds:

@@ -433,7 +433,7 @@ def test_a_result_of_another_form_that_says_the_same_is_taken(slot, form, body, 
 
 
 LATER = "H.calls = getattr(H, 'calls', 0) + 1; return ({good}) * (BAD if H.calls > 20 else 1.0)"
-METHODS = ["aapb", "bella", "bpg", "cocain", "ippalm", "ipalm", "palm", "ppalm"]
+METHODS = ["aapb", "bella", "bpg(L=1.1)", "cocain", "ippalm", "ipalm", "palm", "ppalm"]
 
 
 @pytest.mark.parametrize("bad_number", ["math.nan", "math.inf"])

@@ -279,7 +279,7 @@ def test_a_problem_that_cannot_be_composed_is_told_before_the_file_is_read(optio
 
 
 def test_factors_are_written_whatever_their_names(call, file, problems, tmp_path):
-    code, out, _ = call("solve", file, *problems, "other", "--method", "bpg", "--out", tmp_path / "run")
+    code, out, _ = call("solve", file, *problems, "other", "--method", "bpg(L=1.1)", "--out", tmp_path / "run")
     assert code == 0
     assert "Model           other\n" in out
     with np.load(tmp_path / "run" / "factors.npz") as factors:

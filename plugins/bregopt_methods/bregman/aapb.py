@@ -6,6 +6,8 @@ from bregopt import AAPB, Extrapolation, KernelPolicy, StepRule, make
 from bregopt.errors import parameter
 
 Rule = float | str
+MARGIN = 1.1
+"""How many times the L of the problem BPG takes, after its authors."""
 
 
 def aapb(
@@ -51,18 +53,21 @@ def apb_paper() -> AAPB:
     return apb(1.0, "paper")
 
 
-def bpg(step: Rule | StepRule | None = None, L: float = 1.1) -> AAPB:
+def bpg(step: Rule | StepRule | None = None, L: float | None = None) -> AAPB:
     """Bregman proximal gradient (NoLips) on f(Y) = min_W F + G: ``Y⁺ = argmin H + ⟨∇f(Y), ·⟩ + D_ψ(·, Y)/λ``.
 
-    As ∇f(Y) = ∇F(Y, W(Y)) it is AAPB with β = 0. The step is 1/L, 1/1.1 as its authors have it, or a rule's:
-    ``step="backtrack"`` is BPG-WB, with L from 0.01 upward by the factor 1.1 until the upper test holds.
+    As ∇f(Y) = ∇F(Y, W(Y)) it is AAPB with β = 0. The step is 1/L for the ``L`` given, else 1/(1.1·L) with the constant
+    L of the problem, as its authors have it, or a rule's: ``step="backtrack"`` is BPG-WB, with L from 0.01 upward by
+    the factor 1.1 until the upper test holds.
     """
-    if not 0 < L < math.inf:
+    if L is not None and not 0 < L < math.inf:
         raise parameter("L", "bpg", "a finite number > 0", L)
-    return AAPB(make("extrapolation", "zero"), make("step", 1.0 / L if step is None else step))
+    if step is None:
+        step = make("step", "constant", scale=1.0 / MARGIN) if L is None else 1.0 / L
+    return AAPB(make("extrapolation", "zero"), make("step", step))
 
 
-def bpge(beta: float = 0.6, step: Rule | StepRule | None = None, L: float = 1.1) -> AAPB:
+def bpge(beta: float = 0.6, step: Rule | StepRule | None = None, L: float | None = None) -> AAPB:
     """BPG with extrapolation: the step of BPG from Ȳ, with ∇f(Ȳ), for β_k = beta·(k − 1)/(k + 2).
 
     k = 1 is the second step, the first with a move before it. There is a theorem where β_k meets Assumption 2, which

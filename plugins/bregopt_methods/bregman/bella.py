@@ -22,6 +22,7 @@ from bregopt import (
 )
 from bregopt.errors import OverflowedError
 from bregopt_methods.acceleration.lbfgs import LBFGS
+from bregopt_methods.bregman.cocain import check_strong_convexity
 
 MARGIN = 0.95
 """α < 1: the upper test asks for D_f ≤ α·D_ψ/λ, so that a step gains at least (1 − α)·D_ψ/λ."""
@@ -61,6 +62,9 @@ class BELLA(Method["Carried | None"]):
     sigma: float = field(default=0.1, validator=validate.number(above=0, below=1))
     target: float = field(default=0.6, validator=validate.number(above=0, at_most=MARGIN))
     trials: int = field(default=3, validator=validate.whole(at_least=0))
+
+    def check(self, problem: ResolvedProblem) -> None:
+        check_strong_convexity(problem, "bella")
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State["Carried | None"]:
         evaluation = problem.oracle.evaluate(Y, at=Y)

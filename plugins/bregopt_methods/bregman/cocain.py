@@ -28,7 +28,7 @@ from bregopt import (
     make,
     validate,
 )
-from bregopt.errors import OverflowedError
+from bregopt.errors import IncompatibleError, OverflowedError
 
 WARM = 0.9
 """Share of the last Llow that the next search begins with."""
@@ -138,6 +138,9 @@ class CoCaIn(Method[Carried]):
     lower: float = field(default=0.01, validator=validate.number(above=0))
     grow: float = field(default=1.1, validator=validate.number(above=1))
     restart: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
+
+    def check(self, problem: ResolvedProblem) -> None:
+        check_strong_convexity(problem, "cocain")
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         evaluation = problem.oracle.evaluate(Y, at=Y)
@@ -260,6 +263,16 @@ class CoCaIn(Method[Carried]):
                 attrgetter("proximal_map"),
                 attrgetter("proximal_map_forgives"),
             ),
+        )
+
+
+def check_strong_convexity(problem: ResolvedProblem, method: str) -> None:
+    """Refuse a ρ-weakly convex H with a kernel of no strong convexity: no step is known to have one minimiser."""
+    modulus, kernel = problem.regularizer.weak_convexity, problem.kernel.pick(True).sample()
+    if modulus and kernel.strong_convexity == 0:
+        raise IncompatibleError(
+            f"The method {method} bounds its step by σ/ρ, and the kernel {kernel!r} has σ = 0 where H is only "
+            f"weakly convex, with ρ = {modulus:g}: add a multiple of psi2 to the kernel, or use aapb."
         )
 
 
