@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, final
 
@@ -88,6 +88,17 @@ class Blocks:
         if name.startswith("_") or name not in self._views:
             raise AttributeError(f"Blocks has no block or attribute '{name}'")
         return self._views[name]
+
+    def __iter__(self) -> Iterator[Array]:
+        """The arrays in their order: ``U, V = Y``."""
+        return iter(self._views.values())
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __dir__(self) -> list[str]:
+        """With the names of the blocks, for completion."""
+        return [*super().__dir__(), *self.names]
 
     def __add__(self, other: "Blocks") -> "Blocks":
         return self.like(self.flat + self._matching(other))

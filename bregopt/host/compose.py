@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import operator
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +17,7 @@ from bregopt.errors import BregoptError, IncompatibleError, ParameterError, Spec
 from bregopt.host import defaults
 from bregopt.host.loading import Host, Plugin
 from bregopt.host.registry import Entry, Kind
-from bregopt.host.spec import Spec, parse
+from bregopt.host.spec import Spec, parse, parse_sum
 from bregopt.part_errors import author_of, part_errors, wrong_result
 from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import Kernel, KernelPolicy
@@ -25,6 +26,8 @@ from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
 from bregopt.problem import Problem, ProblemParts, ResolvedKernel, ResolvedProblem
 
+KERNEL = "kernel"
+"""The kind whose parts add and scale."""
 _ONE_HOST = threading.Lock()
 
 
@@ -84,11 +87,29 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
         return spec
     if isinstance(spec, (int, float)) and not isinstance(spec, bool):
         spec = Spec(defaults.NUMBER, (spec,))
+    if isinstance(spec, str) and kind == KERNEL and ("*" in spec or "+" in spec):
+        return _kernel_sum(spec)
     if isinstance(spec, str):
         spec = parse(spec)
     if not isinstance(spec, Spec):
         raise SpecError(f"A {kind} is given by an object or by a spec such as 'name(value)'. Got {spec!r} instead.")
     return build(registry.get(kind, spec.name), spec.args + args, spec.kwargs | kwargs)
+
+
+def _kernel_sum(text: str) -> Kernel:
+    """``3*psi1 + 2*psi2``."""
+    terms = []
+    for weight, spec in parse_sum(text):
+        kernel = make(KERNEL, spec)
+        if not isinstance(kernel, Kernel):
+            raise SpecError(
+                f"The kernel '{spec.name}' in {text!r} depends on W, and only kernels that do not can be added and "
+                "scaled. Write a policy of your own, or name it alone."
+            )
+        if not weight > 0:
+            raise SpecError(f"A kernel is scaled by a number > 0. Got {weight:g} in {text!r}.")
+        terms.append(kernel if weight == 1 else weight * kernel)
+    return functools.reduce(operator.add, terms)
 
 
 @part_errors

@@ -12,7 +12,7 @@ _TOKEN = re.compile(
         (?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.-]))
       | (?P<name>(?:\d++[A-Za-z]\w*+-)?[A-Za-z_][\w-]*)
       | (?P<string>'[^']*'|"[^"]*")
-      | (?P<mark>[(),=])
+      | (?P<mark>[(),=*+])
     )""",
     re.VERBOSE,
 )
@@ -45,6 +45,18 @@ def parse(text: str) -> Spec:
     return spec
 
 
+def parse_sum(text: str) -> list[tuple[float, Spec]]:
+    """Read a sum of specs with weights, ``3*psi1 + 2*psi2``: the weight and the spec of each term."""
+    if len(text) > LONGEST:
+        raise SpecError(f"A spec has at most {LONGEST} characters. Got {len(text)}, beginning with {text[:40]!r}.")
+    reader = _Reader(text)
+    terms = [reader.term()]
+    while reader.take("mark", "+") or reader.sees("+"):  # in psi1+2*psi2 the sign belongs to the number
+        terms.append(reader.term())
+    reader.end()
+    return terms
+
+
 @final
 class _Reader:
     def __init__(self, text: str) -> None:
@@ -65,11 +77,24 @@ class _Reader:
         self.at = match.end()
         return match[group]
 
+    def sees(self, start: str) -> bool:
+        """Whether the rest begins so."""
+        return self.text[self.at :].lstrip().startswith(start)
+
     def spec(self) -> Spec:
         name = self.take("name")
         if name is None:
             raise self.fail("a name")
         return self.call(name)
+
+    def term(self) -> tuple[float, Spec]:
+        """``name(…)`` or ``number*name(…)``."""
+        weight = self.number()
+        if weight is None:
+            return 1.0, self.spec()
+        if not self.take("mark", "*"):
+            raise self.fail("'*'")
+        return float(weight), self.spec()
 
     def call(self, name: str) -> Spec:
         args: list[Any] = []
@@ -101,11 +126,9 @@ class _Reader:
         return None, self.word(name) if name is not None else self.value()
 
     def value(self) -> Any:
-        number = self.take("number")
+        number = self.number()
         if number is not None:
-            if len(number) > MOST_DIGITS:
-                raise SpecError(f"A number in a spec has at most {MOST_DIGITS} characters. Got {len(number)}.")
-            return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
+            return number
         string = self.take("string")
         if string is not None:
             return string[1:-1]
@@ -113,6 +136,14 @@ class _Reader:
         if name is None:
             raise self.fail("a value")
         return self.word(name)
+
+    def number(self) -> float | None:
+        number = self.take("number")
+        if number is None:
+            return None
+        if len(number) > MOST_DIGITS:
+            raise SpecError(f"A number in a spec has at most {MOST_DIGITS} characters. Got {len(number)}.")
+        return int(number) if re.fullmatch(r"[+-]?\d+", number) else float(number)
 
     def word(self, name: str) -> Any:
         if name.lower() in _WORDS:

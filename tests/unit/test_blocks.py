@@ -55,3 +55,12 @@ def test_the_norm_of_what_is_not_finite_is_not_finite():
     assert bo.Blocks(U=[np.inf, 1.0]).norm() == np.inf
     assert np.isnan(bo.Blocks(U=[np.nan, 1e200]).norm())
     assert bo.Blocks(U=np.zeros(3)).norm() == 0.0
+
+
+def test_blocks_unpack_in_their_order_and_list_their_names_for_completion():
+    Y = bo.Blocks(U=np.ones((3, 2)), V=np.zeros((2, 4)))
+    U, V = Y
+    assert U is Y.U
+    assert V is Y.V
+    assert len(Y) == 2
+    assert {"U", "V", "norm"} <= set(dir(Y))

@@ -1,5 +1,8 @@
 """Spec strings and what is made from them."""
 
+import re
+
+import numpy as np
 import pytest
 
 import bregopt as bo
@@ -103,3 +106,44 @@ def test_what_cannot_be_made_gives_one_clear_error(kind, spec, error, message):
         bo.make(kind, spec)
     assert message in str(caught.value)
     assert isinstance(caught.value, BregoptError)
+
+
+def assert_same(kernel, wanted):
+    Y = bo.Blocks(U=np.arange(1.0, 5.0).reshape(2, 2), V=np.ones((2, 1)))
+    assert repr(kernel) == repr(wanted)
+    assert kernel.value(Y) == wanted.value(Y)
+
+
+@pytest.mark.parametrize("spec", ["3*psi1 + 2*psi2", "3*psi1+2*psi2", "  3.0 * psi1 + psi2 + psi2"])
+def test_kernels_are_added_and_scaled_in_a_spec(spec):
+    assert_same(bo.make("kernel", spec), 3.0 * bo.make("kernel", "psi1") + 2.0 * bo.make("kernel", "psi2"))
+
+
+def test_a_kernel_of_other_terms_and_parameters_is_a_sum_too():
+    wanted = bo.make("kernel", "psi1") + 0.5 * bo.make("kernel", "power(6)")
+    assert_same(bo.make("kernel", "psi1 + 0.5*power(6)"), wanted)
+    assert_same(bo.make("kernel", "block-quadratic(U=1e+2, V=1)"), bo.make("kernel", "block-quadratic", U=100.0, V=1.0))
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("3*psi1 +", "expected a name"),
+        ("3 psi1", "expected"),
+        ("*psi1", "expected a name"),
+        ("psi1 * 3", "expected the end"),
+        ("-2*psi1 + psi2", "a number > 0"),
+        ("0*psi1 + psi2", "a number > 0"),
+        ("2*paper", "depends on W"),
+        ("psi1 + psi3", "There is no kernel named 'psi3'"),
+    ],
+)
+def test_a_sum_of_kernels_that_cannot_be_made_is_refused_in_one_sentence(spec, told):
+    with pytest.raises(BregoptError, match=re.escape(told)):
+        bo.make("kernel", spec)
+
+
+def test_a_problem_takes_a_sum_of_kernels():
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((12, 9)))
+    result = bo.solve(bo.compose("relu-nmd", M, rank=2, kernel="psi1 + 30*psi2"), method="apb", max_iterations=5)
+    assert result.certificate.monotone
