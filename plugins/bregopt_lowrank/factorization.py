@@ -295,7 +295,7 @@ def constants(
     a further convex term of F needs from above. L is at least 1, as in the paper: the step 1/L is then known before W
     is, for every kernel that follows W.
     """
-    if "spectral" not in norms:
+    if "spectral" not in norms or (reduced and F.convex and "reduced" not in norms):
         return None
     c, spectral = F.curvature, F.curvature * norms["spectral"]
     below = norms["reduced"] if reduced and F.convex else spectral

@@ -5,6 +5,7 @@ from typing import final
 from attrs import field, frozen
 
 from bregopt import Kernel, KernelPolicy, Norms
+from bregopt.errors import IncompatibleError
 from bregopt_lowrank.models import Model, Product, Shape, quartic
 
 
@@ -23,6 +24,11 @@ class NormPolicy(KernelPolicy):
     """of M"""
 
     def at(self, norms: Norms) -> Kernel:
+        if self.norm not in norms:
+            raise IncompatibleError(
+                f"This kernel needs the {self.norm} norm of W, and the W block does not tell it: implement "
+                "ClosedFormBlock.norms, or take a kernel that does not follow W, such as 'psi1 + 10*psi2'."
+            )
         return self._lift(norms[self.norm])
 
     def sample(self) -> Kernel:

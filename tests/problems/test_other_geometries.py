@@ -156,3 +156,42 @@ def test_such_a_kernel_serves_where_H_is_convex(method):
     problem, start = quadratic_inverse("l1(0.01)", ("psi1", "power(6)"))
     result = bo.solve(problem, method=method, start=start, max_iterations=20)
     assert result.objective < result.history["objective"][0]
+
+
+@frozen(eq=False)
+class Known(bo.ClosedFormBlock):
+    """W = M, and nothing is said of its norms but what is given."""
+
+    M: object
+    known: object
+
+    def argmin(self, smooth, Y):
+        return self.M
+
+    def value(self, W):
+        return 0.0
+
+    def norms(self, W):
+        return self.known
+
+
+def silent(known=()):
+    M = np.random.default_rng(0).standard_normal((6, 5))
+    start = bo.Blocks(U=np.ones((6, 2)), V=np.eye(2, 5))
+    kernel = bo.make("kernel", "psi1 + 20*psi2")
+    return bo.Problem(smooth=bo.make("smooth", "factorization"), block=Known(M, dict(known)), kernel=kernel), start
+
+
+@pytest.mark.parametrize("method", ["aapb-paper", "aapb(kernel=tight)"])
+def test_a_kernel_that_follows_a_norm_that_nobody_knows_is_refused(method):
+    problem, start = silent()
+    with pytest.raises(IncompatibleError, match=r"ClosedFormBlock\.norms"):
+        bo.solve(problem, method=method, start=start, max_iterations=3)
+
+
+def test_an_unknown_norm_is_no_constant_and_no_error():
+    for known in ({}, {"spectral": 20.0}):
+        problem, start = silent(known)
+        result = bo.solve(problem, method="aapb", start=start, max_iterations=20)
+        assert result.certificate.monotone
+        assert result.objective < result.history["objective"][0]
