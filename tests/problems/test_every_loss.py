@@ -293,15 +293,14 @@ def test_a_smaller_kernel_is_found_out(name):
     assert theorem_E(compose(name, data), name, data, np.ones((3, 3)), 0.5) > 1
 
 
+BELOW = st.floats(-2, -0.01) | st.just(0.0)
 PARAMETERS = {
     "huber": st.builds("huber({:.3g})".format, st.floats(0.01, 10)),
     "quantile": st.builds("quantile({:.3g}, {:.3g})".format, st.floats(0.05, 0.95), st.floats(0.02, 5)),
     "epsilon-insensitive": st.builds("epsilon-insensitive({:.3g})".format, st.floats(0.01, 3)),
     "ordinal": st.builds("ordinal({})".format, st.integers(2, 9)),
-    "quantised": st.builds("quantised({:.3g}, {:.3g})".format, st.floats(-2, 0), st.floats(0.1, 2)),
-    "bounded-relu": st.builds(
-        "bounded-relu({:.3g}, {:.3g})".format, st.floats(-2, -0.01) | st.just(0), st.floats(0.1, 2)
-    ),
+    "quantised": st.builds("quantised({:.3g}, {:.3g})".format, BELOW, st.floats(0.1, 2)),
+    "bounded-relu": st.builds("bounded-relu({:.3g}, {:.3g})".format, BELOW, st.floats(0.1, 2)),
     "leaky-relu": st.builds("leaky-relu({:.3g})".format, st.floats(0.05, 1)),
     "tobit": st.builds("tobit({:.3g})".format, st.floats(0.01, 10)),
 }
