@@ -6,6 +6,7 @@ What another plugin needs is named here: one that brings a loss or a problem, or
 from bregopt_lowrank.data import Given, RemoteArray, local_matrix
 from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock
 from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile, TileSums, Zero
+from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss, SignLoss
 from bregopt_lowrank.losses.tile_loops import TileLoops
 from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
@@ -27,11 +28,13 @@ __all__ = [
     "LowRankBlock",
     "Matrix",
     "Model",
+    "NonnegativeLoss",
     "PassRequest",
     "PassResult",
     "RemoteArray",
     "ScaledRandom",
     "SharedPolicy",
+    "SignLoss",
     "Tile",
     "TileLoops",
     "TileSums",

@@ -5,15 +5,14 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from bregopt_lowrank import EntrywiseLoss, Matrix, Tile, TileLoops, TileSums, sum_of_squares
-from numpy.typing import NDArray
+from bregopt_lowrank import Matrix, NonnegativeLoss, Tile, TileLoops, TileSums, sum_of_squares
 
 from bregopt import Array
 
 
 @final
 @frozen
-class Relu(EntrywiseLoss):
+class Relu(NonnegativeLoss):
     """``e(x; m) = ½(x − m)² if m > 0, else ½ max(0, x)²``: M ≈ max(0, UV) for an M ≥ 0."""
 
     @staticmethod
@@ -33,16 +32,6 @@ class Relu(EntrywiseLoss):
     @property
     def flat_at_zero(self) -> bool:
         return True
-
-    @property
-    def data(self) -> str:
-        return "non-negative"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.asarray(M >= 0)
-
-    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
-        return np.maximum(rng.standard_normal(size), 0.0)
 
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         active = (M > 0) | (X > 0)

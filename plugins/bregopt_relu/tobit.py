@@ -5,8 +5,7 @@ from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
-from bregopt_lowrank import EntrywiseLoss
-from numpy.typing import NDArray
+from bregopt_lowrank import NonnegativeLoss
 
 from bregopt import Array, validate
 
@@ -18,7 +17,7 @@ TERMS = 40
 
 @final
 @frozen
-class Tobit(EntrywiseLoss):
+class Tobit(NonnegativeLoss):
     """``e(x; m) = ½(x − m)² if m > 0, else −σ² log Φ(−x/σ)``, with Gauss's Φ: M = max(0, UV + noise of deviation σ).
 
     It is σ² times the negative log-likelihood, but for a constant: a zero says that x and its noise were below zero
@@ -70,16 +69,6 @@ class Tobit(EntrywiseLoss):
     def error(x: Any, m: Any, sigma: Any) -> Any:
         s = max(x, 0.0) - m
         return s * s
-
-    @property
-    def data(self) -> str:
-        return "non-negative"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.asarray(M >= 0)
-
-    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
-        return np.maximum(rng.standard_normal(size), 0.0)
 
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         from scipy.special import log_ndtr

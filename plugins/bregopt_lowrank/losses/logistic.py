@@ -4,15 +4,14 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.sets_of_data import SignLoss
 
 
 @final
 @frozen
-class Logistic(EntrywiseLoss):
+class Logistic(SignLoss):
     """``e(x; m) = log(1 + exp(−mx))`` for m = ±1: m = 1 has the probability 1/(1 + exp(−x))."""
 
     @staticmethod
@@ -43,35 +42,13 @@ class Logistic(EntrywiseLoss):
         p = 1.0 / (1.0 + E)
         return 2.0 * y * log + max(-z, 0.0), -m * p * (E if z > 0.0 else 1.0), E * p * p
 
-    @staticmethod
-    def error(x: Any, m: Any) -> Any:
-        return 1.0 if m * x <= 0.0 else 0.0
-
     @property
     def bound(self) -> float:
         return 0.25
 
     @property
-    def zero(self) -> Zero:
-        return "missing"
-
-    @property
     def slope_per_data(self) -> float:
         return -0.5
-
-    @property
-    def metric(self) -> str:
-        return "mistakes"
-
-    @property
-    def data(self) -> str:
-        return "1 or -1"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.isin(M, (-1, 1))
-
-    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
-        return rng.choice([-1.0, 1.0], size)
 
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         Z = M * X

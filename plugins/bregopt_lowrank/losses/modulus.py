@@ -4,15 +4,15 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.loss import Zero
+from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss
 
 
 @final
 @frozen
-class Modulus(EntrywiseLoss):
+class Modulus(NonnegativeLoss):
     """``e(x; m) = ½(x − w)²`` for the nearest w with |w| = m, that is ½(|x| − m)²: M ≈ |UV|."""
 
     @staticmethod
@@ -37,13 +37,6 @@ class Modulus(EntrywiseLoss):
     def slope_per_data(self) -> float:
         """At x = 0, w is +m."""
         return -1.0
-
-    @property
-    def data(self) -> str:
-        return "non-negative"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.asarray(M >= 0)
 
     def sample_data(self, rng: np.random.Generator, size: int) -> Array:
         return np.abs(rng.standard_normal(size))

@@ -4,15 +4,14 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.sets_of_data import SignLoss
 
 
 @final
 @frozen
-class OneBit(EntrywiseLoss):
+class OneBit(SignLoss):
     """``e(x; m) = ½ max(0, 1 − mx)²`` for m = ±1: M ≈ sign(UV), with a margin."""
 
     @staticmethod
@@ -20,31 +19,9 @@ class OneBit(EntrywiseLoss):
         short = max(1.0 - m * x, 0.0)
         return 0.5 * short * short, -m * short, 1.0 if short > 0.0 else 0.0
 
-    @staticmethod
-    def error(x: Any, m: Any) -> Any:
-        return 1.0 if m * x <= 0.0 else 0.0
-
-    @property
-    def zero(self) -> Zero:
-        return "missing"
-
     @property
     def slope_per_data(self) -> float:
         return -1.0
-
-    @property
-    def metric(self) -> str:
-        return "mistakes"
-
-    @property
-    def data(self) -> str:
-        return "1 or -1"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.isin(M, (-1, 1))
-
-    def sample_data(self, rng: np.random.Generator, size: int) -> Array:
-        return rng.choice([-1.0, 1.0], size)
 
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         Z = M * X

@@ -5,15 +5,14 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss
 
 
 @final
 @frozen
-class Square(EntrywiseLoss):
+class Square(NonnegativeLoss):
     """``e(x; m) = ½(x − w)²`` for the nearest w with w² = m, that is ½(|x| − √m)²: M ≈ (UV)², entry by entry."""
 
     @staticmethod
@@ -30,13 +29,6 @@ class Square(EntrywiseLoss):
     @property
     def convex(self) -> bool:
         return False
-
-    @property
-    def data(self) -> str:
-        return "non-negative"
-
-    def fits(self, M: Array) -> NDArray[np.bool_]:
-        return np.asarray(M >= 0)
 
     def sample_data(self, rng: np.random.Generator, size: int) -> Array:
         return np.square(rng.standard_normal(size))
