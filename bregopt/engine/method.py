@@ -63,6 +63,11 @@ class Method(ABC, Generic[Inner]):
         return "Φ(Y^k)"
 
     @property
+    def minimises_phi(self) -> bool:
+        """Whether Φ is what the method minimises: a run then returns the state with the least Φ that it has seen."""
+        return True
+
+    @property
     def safeguard(self) -> str:
         """Why the Lyapunov function does not rise, where no theorem says so and steps that raise it are refused."""
         return ""

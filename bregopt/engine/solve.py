@@ -172,7 +172,8 @@ class Course:
     def result(self, verdict: Verdict) -> Result:
         """Of the run that ends so: its last state, or its best one where that is better by more than rounding."""
         failed = verdict.status in (Status.NOT_FINITE, Status.DIVERGED, Status.INTERRUPTED)
-        worse = not self.state.objective <= self.best.objective + self.state.rounding * self.state.scale
+        least = self.best.objective + self.state.rounding * self.state.scale
+        worse = self.method.minimises_phi and not self.state.objective <= least
         end, notes = (self.best if failed or worse else self.state), self.notes
         if worse and not failed:
             notes += (f"The point of iteration {end.iteration} is returned, where Φ was lower than at the last.",)

@@ -112,6 +112,7 @@ class EMNMD(Method[Latent]):
     """
 
     uses_kernel = False
+    minimises_phi = False
     steps: int = field(default=1, validator=validate.whole(at_least=1))
 
     def check(self, problem: ResolvedProblem) -> None:

@@ -196,7 +196,8 @@ def test_the_predicted_step_follows_the_curvature_within_its_bounds():
     assert judged(D_F=1.5) == (False, 0.5)
     assert judged(D_F=100.0) == (False, pytest.approx(0.009))
     assert judged(D_F=math.inf) == (False, 0.25)
-    assert judged(D_F=1.5, D_psi=1e-15, noise=1e-12) == (True, 1.0)  # nothing can be told from rounding
+    assert judged(D_F=5e-12, D_psi=1e-15, noise=1e-12) == (True, 1.0)  # nothing can be told from rounding
+    assert not judged(D_F=1.5, D_psi=1e-15, noise=1e-12)[0]  # this is no rounding
     assert rule.propose(None, 0.7) == 0.7
     assert rule.propose(None, None) == 1.0
     assert rule.propose(0.3, None) == 0.3
