@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable, Set
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 SWITCH = "BREGOPT_COMPILE"
@@ -67,4 +67,4 @@ def _own_name(loop: Loop) -> Loop:
     own: Any = FunctionType(loop.__code__, loop.__globals__, loop.__name__, loop.__defaults__, loop.__closure__)
     own.__qualname__, own.__module__, own.__doc__ = f"{loop.__qualname__}_{digest}", loop.__module__, loop.__doc__
     own.__kwdefaults__ = loop.__kwdefaults__
-    return own  # type: ignore[no-any-return]
+    return cast(Loop, own)
