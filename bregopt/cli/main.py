@@ -16,6 +16,7 @@ import bregopt
 from bregopt.cli.check import check
 from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
+from bregopt.cli.problem import MoreDataError
 from bregopt.cli.resume import resume
 from bregopt.cli.solve import solve
 from bregopt.errors import BregoptError, BregoptWarning, DuplicateNameError, PluginWarning
@@ -133,7 +134,7 @@ def _code(args: Sequence[str] | None) -> int:
         path = error.ctx.command_path if error.ctx else "bregopt"
         return _fail(f"{error.format_message()} Try '{path} --help'.")
     except (BregoptError, MemoryError, click.ClickException) as error:
-        return _fail(str(error) or type(error).__name__)
+        return _fail(str(error) or type(error).__name__, error.lines if isinstance(error, MoreDataError) else ())
     except click.Abort:
         _say("interrupted", "Ctrl-C ended the command.")
         return INTERRUPTED
@@ -160,8 +161,8 @@ def _discard(stream: TextIO) -> None:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
-def _fail(message: str) -> int:
-    _say("error", message)
+def _fail(message: str, lines: Sequence[str] = ()) -> int:
+    _say("error", message, lines)
     return 2
 
 
@@ -169,9 +170,10 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     _say("warning", str(message))
 
 
-def _say(label: str, message: str) -> None:
+def _say(label: str, message: str, lines: Sequence[str] = ()) -> None:
+    """One line on stderr, and below it lines that a person may copy."""
     try:
-        click.echo(f"bregopt: {label}: {' '.join(message.split())}", err=True)
+        click.echo("\n    ".join([f"bregopt: {label}: {' '.join(message.split())}", *lines]), err=True)
     except OSError:
         _discard(sys.stderr)
 

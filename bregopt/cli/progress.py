@@ -17,7 +17,7 @@ EVERY = 0.2
 
 @final
 class Bar(Observer):
-    """Iteration, objective, relative error and time; the bar fills up to the nearest limit of the run."""
+    """Iteration, objective, a metric and time; the bar fills up to the nearest limit of the run."""
 
     def __init__(self, console: Console, iterations: int | None, seconds: float | None) -> None:
         text = TextColumn("{task.description}", markup=False)
@@ -42,9 +42,8 @@ class Bar(Observer):
             return
         self._shown = now
         limit = f"/{self._iterations}" if self._iterations else ""
-        error = state.metrics.get("relative_error")
         text = f"iteration {state.iteration}{limit}  objective {state.objective:.4e}"
-        text += "" if error is None else f"  error {error:.2e}"
+        text += "".join(f"  {_short(name)} {value:.2e}" for name, value in list(state.metrics.items())[:1])
         done = max(
             state.iteration / self._iterations if self._iterations else 0.0,
             (now - self._begin) / self._seconds if self._seconds else 0.0,
@@ -54,6 +53,10 @@ class Bar(Observer):
     def stopping(self) -> None:
         """Say that Ctrl-C was heard, which a long iteration may need."""
         self._progress.update(self._task, description="stopping after this iteration (Ctrl-C again: at once)")
+
+
+def _short(metric: str) -> str:
+    return metric.removeprefix("relative_").replace("_", " ")
 
 
 def terminal() -> Console | None:

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import click
 import numpy as np
-from attrs import asdict, frozen
+from attrs import asdict, field, fields, frozen
 
 import bregopt
 from bregopt.engine.certificate import Certificate
@@ -25,6 +25,8 @@ FILES = (FACTORS, "history.csv", RECORD)
 LABEL = 16
 """Characters that a label of the summary takes."""
 WIDEST = 100
+DETAIL = "model_residual"
+"""A figure of the record that the summary leaves out."""
 
 
 @final
@@ -34,12 +36,18 @@ class AskedProblem:
 
     name: str
     matrix: str
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     nonzeros: int
+    missing: int = 0
+    """entries that are nan"""
     rank: int | None
     U: str | None
     V: str | None
     kernel: str | None
+    parameters: Mapping[str, Any] = field(factory=dict)
+    """further ones that were given"""
+    words: tuple[str, ...] = ()
+    """those of them that the name does not hold, for people"""
 
 
 @final
@@ -60,13 +68,14 @@ class Run:
         result = self.result
         record = {
             "version": bregopt.__version__,
-            "problem": asdict(self.problem),
+            "problem": asdict(self.problem, filter=lambda attribute, _: attribute != fields(AskedProblem).words),
             "method": self.method,
             "start": self.start,
             "seed": self.seed,
             "objective": result.objective,
             "relative_error": result.metrics.get("relative_error"),
             "model_residual": result.metrics.get("model_residual"),
+            "metrics": dict(result.metrics),
             "status": result.status.value,
             "reason": result.reason,
             "converged": result.converged,
@@ -117,16 +126,22 @@ def summary(run: Run) -> str:
 def summary_rows(run: Run) -> dict[str, str]:
     """The summary by its labels."""
     problem, result = run.problem, run.result
-    m, n = problem.shape
-    error = result.metrics.get("relative_error")
     model = {"{}": problem.name, "rank {}": problem.rank, "H on U: {}": problem.U, "H on V: {}": problem.V}
     method = {"{}": run.method, "{} kernel": problem.kernel, "{} start": run.start or "default", "seed {}": run.seed}
+    size, entries = "×".join(map(str, problem.shape)), math.prod(problem.shape)
+    missing = f", {100 * problem.missing / entries:.3g} % nan" if problem.missing else ""
     return {
-        "Matrix": f"{problem.matrix}, {m}×{n}, {100 * problem.nonzeros / (m * n):.3g} % non-zeros",
-        "Model": _listed(model),
+        "Matrix" if len(problem.shape) == 2 else "Tensor": (
+            f"{problem.matrix}, {size}, {100 * problem.nonzeros / entries:.3g} % non-zeros{missing}"
+        ),
+        "Model": ", ".join([_listed(model), *problem.words]),
         "Method": _listed(method),
         "Objective": f"{result.objective:.8g}",
-        "Relative error": "unknown" if error is None else f"{error:.4g}",
+        **{
+            name.replace("_", " ").capitalize(): f"{value:.4g}"
+            for name, value in result.metrics.items()
+            if name != DETAIL
+        },
         "Stopped": result.reason,
         "Work": f"{result.iterations} iterations, {result.counts.products:g} products, {result.seconds:.2f} s",
         "Certificate": result.certificate.summary(),
@@ -148,7 +163,7 @@ def row(label: str, text: str) -> str:
             line, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
     ]
-    label = label.ljust(LABEL)
+    label = label.ljust(LABEL - 1) + " "
     shown = label if os.environ.get("TERM") == "dumb" else click.style(label, bold=True)
     return shown + f"\n{' ' * LABEL}".join(lines)
 

@@ -1,6 +1,5 @@
 """``bregopt solve``: from the options to a finished run."""
 
-import inspect
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -11,26 +10,24 @@ from pathlib import Path
 from typing import Any, NoReturn, cast, final
 
 import click
-import numpy as np
 from attrs import frozen
 
 import bregopt
+from bregopt.cli.problem import COMMON, Model, absolute_setting, asked_model, counts
 from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, plain, row, summary, write_run
 from bregopt.engine.checkpoint import checkpoints_in, forget, write_file
 from bregopt.engine.state import State
-from bregopt.errors import DuplicateNameError, FileError, ParameterError
+from bregopt.errors import DuplicateNameError, FileError
 from bregopt.host import defaults
-from bregopt.host.spec import parse
-from bregopt.matrices import mycielskian, read_matrix
+from bregopt.matrices import mycielskian
 from bregopt.problem import Start
 from bregopt.rules.interrupt import ENDINGS, Interrupt
 from bregopt.rules.stopping import Status, StopRule
 
-DEFAULT_RANK = 10
 OUTPUT = ("file", "plugin", "out", "checkpoint_every", "as_json", "quiet", "no_progress")
 """The parameters that say nothing of the problem and the method."""
-OPTIONS = {"rank": "--rank", "U": "-U", "V": "-V", "kernel": "--kernel"}
-"""What a problem is composed with, beside the matrix, and how the command line spells it."""
+SETTINGS = "settings"
+"""The parameter of --set, whose values may hold paths."""
 BUILT_IN = "mycielskian9 (built in)"
 EXIT_CODES = {Status.NOT_FINITE: 1, Status.DIVERGED: 1}
 COMMAND = "command.json"
@@ -67,6 +64,14 @@ class SolveCommand(click.Command):
         self.params.insert([param.name for param in self.params].index("out"), option)
         self.openers = {**self.openers, str(option.name): opener}
 
+    def model(self, problem: str, **options: Any) -> Model:
+        """The problem that the options of this command name, for other commands that have the same ones.
+
+        ``rank``, ``U``, ``V``, ``kernel``, ``settings`` and ``on`` are as the options give them. The model reads data
+        from a file, and is composed with them.
+        """
+        return asked_model(problem, **options)
+
     def place(self, options: dict[str, Any], dashboard: bool) -> AbstractContextManager[Put]:
         """The place that was asked for, or this machine; its options are taken out of ``options``."""
         values = {name: options.pop(name) for name in self.openers}
@@ -89,13 +94,27 @@ class SolveCommand(click.Command):
     metavar="SPEC",
     default=defaults.PROBLEM,
     show_default=True,
-    help="What is solved, as in 'completion' or 'low-rank(loss=huber(0.5))'.",
+    help="What is solved, as in 'nmf', 'robust-pca(d=0.5)' or 'low-rank(loss=huber(0.5))'.",
 )
 @click.option(
-    "-r", "--rank", type=int, metavar="N", help="Columns of U and rows of V.  [default: 10, less for a small matrix]"
+    SETTINGS,
+    "--set",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the problem, as in 'held_out=0.2' or 'mask=known.npy'. Repeat for more.",
+)
+@click.option(
+    "-r",
+    "--rank",
+    type=int,
+    metavar="N",
+    help="Columns of U and rows of V, where the problem has them.  [default: 10, less for a small matrix]",
 )
 @click.option("-U", "U", metavar="SPEC", help="H on U, as in 'l1(0.01)'.  [default: the problem's own]")
 @click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's own]")
+@click.option(
+    "--on", metavar="BLOCK=SPEC", multiple=True, help="H on another block, as in 'a=ridge(0.1)'. Repeat for more."
+)
 @click.option("--kernel", metavar="SPEC", help="Of the Bregman step, as in 'tight'.  [default: the problem's own]")
 @click.option("--method", metavar="SPEC", help="As in 'aapb(beta=0.6, step=1)'.  [default: auto]")
 @click.option(
@@ -129,10 +148,10 @@ class SolveCommand(click.Command):
 @click.option("--no-progress", is_flag=True, help="Show no progress bar.")
 @click.pass_context
 def solve(context: click.Context, /, out: Path | None, quiet: bool, **_: Any) -> None:
-    """Find factors U and V of low rank of the matrix in FILE.
+    """Find factors U and V of low rank of the matrix in FILE, or solve another problem whose data are in FILE.
 
-    By default max(0, UV) is to be close to a non-negative matrix; 'bregopt plugins' lists the problems that --problem
-    can name instead.
+    By default max(0, UV) is to be close to a non-negative matrix. --problem names another problem, --set gives its
+    parameters, and -U, -V and --on its regularizers; 'bregopt plugins' lists what they can name.
 
     FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
     Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
@@ -144,6 +163,8 @@ def solve(context: click.Context, /, out: Path | None, quiet: bool, **_: Any) ->
     Examples:
       bregopt solve faces.mat -r 50 -V 'l1(0.015)' --max-seconds 20
       bregopt solve counts.mtx --stop 'relative-error(0.01)' --stop 'max-products(900)' --out run1
+      bregopt solve counts.mtx --problem nmf -r 20 -V 'l1(0.1)'
+      bregopt solve ratings.mtx --problem completion -r 5 -U 'ridge(1)' -V 'ridge(1)' --set held_out=0.1
     """
     if quiet:
         warnings.simplefilter("ignore")
@@ -205,6 +226,7 @@ class Saving:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         absolute = {name: _absolute(value) for name, value in self.params.items()}
+        absolute[SETTINGS] = [absolute_setting(text) for text in self.params[SETTINGS]]
         text = json.dumps(plain(absolute), indent=2, ensure_ascii=False)
         write_file(self.folder / COMMAND, lambda handle: handle.write(text.encode()))
 
@@ -225,6 +247,8 @@ def perform(
     U: str | None,
     V: str | None,
     kernel: str | None,
+    settings: Sequence[str],
+    on: Sequence[str],
     method: str | None,
     start: str | None,
     seed: int,
@@ -240,18 +264,17 @@ def perform(
 
     interrupt = Interrupt()
     limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)
-    model = problem_options(problem, {"rank": rank, "U": U, "V": V, "kernel": kernel})
-    parts = {name: bregopt.make("regularizer", H) for name in "UV" if isinstance(H := model.get(name), str)}
+    model = asked_model(problem, rank=rank, U=U, V=V, kernel=kernel, settings=settings, on=on)
+    if file is None:
+        model.check_matrix(f"what is solved without FILE, {BUILT_IN},")
     method = method or defaults.METHOD
     algorithm = bregopt.make("method", method)
     first = None if start is None else first_factors(start)
 
     with place as put:
-        M = mycielskian() if file is None else read_matrix(file)
-        if "rank" in model and model["rank"] is None:
-            model["rank"] = min(DEFAULT_RANK, *M.shape)
-        given = {name: value for name, value in (model | parts).items() if value is not None}
-        composed = bregopt.compose(problem, put(M), **given)
+        M = mycielskian() if file is None else model.read(file)
+        chosen = model.rank(M.shape)
+        composed = model.compose(put(M), rank=chosen)
 
         console = terminal() if progress else None
         bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
@@ -270,12 +293,16 @@ def perform(
                 result = bregopt.solve(
                     composed, method=algorithm, start=first, seed=seed, observers=watching, **kept, **limits
                 )
+    nonzeros, missing = counts(M)
     asked = AskedProblem(
         name=problem,
         matrix=BUILT_IN if file is None else file.name,
         shape=M.shape,
-        nonzeros=int(np.count_nonzero(M if isinstance(M, np.ndarray) else M.data)),
-        **{name: _as_asked(model.get(name)) for name in OPTIONS},
+        nonzeros=nonzeros,
+        missing=missing,
+        **{name: model.shown(name) for name in COMMON} | {"rank": chosen},
+        parameters=model.others(),
+        words=tuple(model.words()),
     )
     return Run(problem=asked, method=method, start=start, seed=seed, result=result, signal=interrupt.heard)
 
@@ -286,30 +313,6 @@ def first_factors(start: str) -> Start | Path:
         return Path(start)
     made: Start = bregopt.make("start", start)
     return made
-
-
-def _as_asked(value: Any) -> Any:
-    """A number or a spec as it is; a default that is an object by what it prints."""
-    return value if value is None or isinstance(value, (int, str)) else repr(value)
-
-
-def problem_options(problem: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that the problem takes: as they were given, or else its own defaults, ``None`` for those without."""
-    from bregopt.host.compose import host
-
-    spec = parse(problem)
-    host().load()
-    parameters = inspect.signature(host().registry.get("problem", spec.name).factory).parameters
-    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    for name, value in given.items():
-        if not (value is None or anything or name in parameters):
-            raise ParameterError(
-                f"The problem '{spec.name}' takes no {name}: leave {OPTIONS[name]} out. "
-                f"It takes {', '.join(parameters)}."
-            )
-    own = {name: parameters[name].default for name in given if name in parameters} | spec.kwargs
-    model = own | {name: value for name, value in given.items() if value is not None}
-    return {name: None if value is inspect.Parameter.empty else value for name, value in model.items()}
 
 
 def stop_options(

@@ -6,16 +6,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bregopt import Blocks, Problem, Registrar, Start, hookimpl
+from bregopt import Blocks, ClosedFormBlock, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
 from bregopt_problems.binary import binary
 from bregopt_problems.completion import completion
 from bregopt_problems.dictionary import dictionary
 from bregopt_problems.graph_nmf import graph_nmf
 from bregopt_problems.graph_relu_nmd import graph_relu_nmd
 from bregopt_problems.logistic import logistic
+from bregopt_problems.measured import Measured, MeasuredOracle, RandomRay, LeadingEigenvector
 from bregopt_problems.nmf import nmf
+from bregopt_problems.no_w import NoW
 from bregopt_problems.nonnegative import AbsoluteRandom
 from bregopt_problems.one_bit import one_bit
+from bregopt_problems.phase_retrieval import Phases, phase_retrieval
+from bregopt_problems.poisson import Poisson, PoissonOracle, poisson
+from bregopt_problems.quadratic_inverse import quadratic_inverse
 from bregopt_problems.robust_pca import robust_pca
 from bregopt_problems.semi_nmf import semi_nmf
 from bregopt_problems.symmetric import symmetric
@@ -32,6 +37,9 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "dictionary": dictionary,
     "graph-relu-nmd": graph_relu_nmd,
     "graph-nmf": graph_nmf,
+    "poisson": poisson,
+    "quadratic-inverse": quadratic_inverse,
+    "phase-retrieval": phase_retrieval,
 }
 
 
@@ -40,6 +48,17 @@ def bregopt_register(registry: Registrar) -> None:
     for name, problem in PROBLEMS.items():
         registry.add(Problem, name, problem)
     registry.add(Start, "absolute-random", AbsoluteRandom)
+    registry.add(Start, "leading-eigenvector", LeadingEigenvector)
+    registry.add(Start, "random-ray", RandomRay)
+
+
+@hookimpl
+def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
+    if isinstance(smooth, Measured) and isinstance(block, (NoW, Phases)):
+        return MeasuredOracle(smooth, block.of if isinstance(block, Phases) else lambda z: None)
+    if isinstance(smooth, Poisson) and isinstance(block, NoW):
+        return PoissonOracle(smooth)
+    return None
 
 
 @hookimpl
@@ -71,3 +90,9 @@ def _small_problems(rng: np.random.Generator) -> Iterator[tuple[str, Problem]]:
     yield "dictionary", dictionary(M, 2)
     yield "graph-relu-nmd", graph_relu_nmd(np.maximum(M, 0.0), 2, ring, 0.5, V="ridge(0.1)")
     yield "graph-nmf", graph_nmf(positive, 2, csr_array(ring), V="ridge(0.1)")
+    yield "poisson", poisson(positive[:, :4], np.rint(3.0 * positive[:, 4]), H="l1(0.1)", background=0.5)
+    yield "poisson, reverse", poisson(csr_array(known * positive), 0.1 + positive[:, 0], reverse=True)
+    A = rng.standard_normal((9, 3)) + 1j * rng.standard_normal((9, 3))
+    yield "quadratic-inverse", quadratic_inverse(A.real, np.square(A.real.sum(axis=1)) - 0.5, H="l1(0.1)")
+    yield "phase-retrieval", phase_retrieval(csr_array(A.imag), np.abs(A.imag.sum(axis=1)), magnitudes=True)
+    yield "phase-retrieval, complex", phase_retrieval(A, np.square(np.abs(A[:, 0])), H="l21(0.1)")

@@ -11,7 +11,7 @@ from bregopt_bench import measuring
 from bregopt_bench.peers.lbfgsb import l_bfgs_b
 from bregopt_bench.peers.pyproximal_palm import pyproximal_palm
 from bregopt_bench.peers.recorder import Trace
-from bregopt_bench.race import cases
+from bregopt_bench.race import cases, entrants
 from bregopt_bench.race.comparison import AtBudget, Comparison, against_peers, performance_profile, times_to_target
 from bregopt_bench.race.curves import Curve, curve
 from scipy.optimize import minimize
@@ -64,7 +64,7 @@ def trace(objective, status=bo.Status.MAX_PRODUCTS, products=None, error=None):
 
 
 def comparison(curves, **fields):
-    facts = {"matrix": "M", "rows": 4, "columns": 4, "density": 1.0, "rank": 1, "start": "tsvd"}
+    facts = {"matrix": "M", "shape": [4, 4], "density": 1.0, "problem": "nmf", "rank": 1, "start": "tsvd"}
     given = {"skipped": {}, "notes": (), "products": (7.0, 10.0), "given_seconds": (), **fields}
     made = {name: [curve(it, seed) for seed, it in enumerate(traces)] for name, traces in curves.items()}
     return Comparison(facts=facts, curves=made, **given)
@@ -281,8 +281,8 @@ def test_budgets_by_the_clock_may_be_given(record):
 def test_defaults_that_refuse_the_model_are_left_out_with_the_reason(race, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyproximal.optimization.palm", None)
     out = race("synthetic(20, 15, 3)", "-r", 3, "-U", "ridge(0.1)", "--products", 6, "--seeds", 1)
-    assert "Left out: a-nmd. The method a-nmd solves the unregularised model only" in out
-    assert "Left out: pyproximal-palm. pyproximal is not installed." in out
+    assert "a-nmd refuses: The method a-nmd solves the unregularised model only" in out
+    assert "pyproximal-palm refuses: pyproximal is not installed." in out
     assert "auto picked" in out
     for name in ("aapb", "auto", "ippalm(growing)", "l-bfgs-b", "aapb-paper"):
         assert line(out, name)
@@ -291,8 +291,9 @@ def test_defaults_that_refuse_the_model_are_left_out_with_the_reason(race, monke
 def test_methods_for_smooth_models_are_no_defaults_of_others(record, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyproximal.optimization.palm", None)
     row = record("synthetic(20, 15, 3)", "-r", 3, "-U", "l1(0.1)", "--products", 6, "--seeds", 1)["rows"][0]
-    assert "l-bfgs-b" not in {*row["methods"], *row["skipped"]}
-    assert list(row["skipped"]) == ["pyproximal-palm"]
+    assert "a-nmd" not in {*row["methods"], *row["skipped"]}
+    assert list(row["skipped"]) == ["pyproximal-palm", "l-bfgs-b"]
+    assert row["skipped"]["l-bfgs-b"].startswith("l-bfgs-b needs a smooth objective")
 
 
 BAD = {
@@ -301,6 +302,9 @@ BAD = {
     "--method nonsense": "no method named 'nonsense'",
     "--method aapb --ours palm": "--ours 'palm' is not in the race. Its methods are aapb.",
     "--start nonsense": "no start named 'nonsense'",
+    "--problem nonsense": "no problem named 'nonsense'",
+    "--problem nmf --set d=3": "The problem 'nmf' takes no d: leave --set d=… out. It takes M, rank",
+    "--problem nmf --on a=l1": "The problem 'nmf' takes no a",
     "-V nonsense": "no regularizer named 'nonsense'",
     "-r 5 -r 50": "from 1 to 5, as M is 5×5",
     "-r 0": "0 is not in the range",
@@ -321,6 +325,95 @@ def test_what_cannot_be_raced_is_refused_in_a_line(args, call):
     code, out, err = call("bench", "race", "mycielskian(3)", *args.split())
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert BAD[args] in err
+
+
+def test_a_method_that_refuses_the_problem_is_listed_beside_those_that_take_it(race, record):
+    args = ("synthetic(20, 15, 3)", "-r", 3, "-U", "l1(0.1)", "--products", 6, "--seeds", 1, *PAIR)
+    args += ("--method", "l-bfgs-b", "--method", "a-nmd")
+    out = race(*args)
+    assert line(out, "aapb")
+    assert "l-bfgs-b refuses: l-bfgs-b needs a smooth objective" in out
+    assert list(record(*args)["rows"][0]["skipped"]) == ["l-bfgs-b", "a-nmd"]
+
+
+def test_methods_that_refuse_for_the_same_reason_share_a_line(race, tmp_path):
+    np.save(tmp_path / "M.npy", np.eye(6))
+    asked = [part for name in ("aapb", "palm", "ipalm") for part in ("--method", name)]
+    out = race(tmp_path / "M.npy", "--problem", "symmetric", "-r", 2, *asked, "--products", 6, "--seeds", 1)
+    assert "palm, ipalm refuse: A PALM-type method needs two blocks." in out
+
+
+def test_a_race_without_a_method_that_takes_the_problem_is_refused(call):
+    options = ("-U", "l1(0.1)", "--method", "a-nmd", "--method", "l-bfgs-b")
+    code, out, err = call("bench", "race", "mycielskian(3)", *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "No method of the race takes the ReLU-NMD problem. a-nmd refuses: " in err
+    assert "l-bfgs-b refuses: " in err
+
+
+def test_another_problem_is_raced_from_its_own_start(race, record, tmp_path):
+    M = np.abs(np.random.default_rng(0).standard_normal((9, 7)))
+    np.save(tmp_path / "M.npy", M)
+    args = (tmp_path / "M.npy", "--problem", "nmf", "-U", "l1(0.1)", "-r", 2, *PAIR, "--products", 30, "--seeds", 2)
+    out = race(*args)
+    assert "M.npy, 9×7, 100 % non-zeros, nmf, rank 2, absolute-random start, 2 seeds" in out
+    (row,) = record(*args)["rows"]
+    assert [row[key] for key in ("problem", "shape", "rank", "start")] == ["nmf", [9, 7], 2, "absolute-random"]
+    problem = bo.compose("nmf", M, rank=2, U="l1(0.1)")
+    for seed, run in enumerate(row["methods"]["aapb"]["curves"]):
+        history = bo.solve(problem, method="aapb", seed=seed, stop="max-products(30)").history
+        np.testing.assert_allclose(run["objective"], np.minimum.accumulate(history["objective"]), rtol=1e-9)
+
+
+def test_a_problem_without_a_relative_error_has_no_such_column(race, record, tmp_path):
+    M = np.where(np.random.default_rng(0).standard_normal((9, 7)) > 0, 1.0, -1.0)
+    np.save(tmp_path / "M.npy", M)
+    args = (tmp_path / "M.npy", "--problem", "one-bit", "--set", "held_out=0.1", "-r", 2, *PAIR)
+    args += ("--method", "l-bfgs-b", "--products", 30, "--seeds", 1)
+    out = race(*args)
+    assert "error" not in out
+    assert line(out, "l-bfgs-b")[1] == "peer"
+    cell = record(*args)["rows"][0]["cells"][0]
+    assert all(it["relative_error"] is None and it["objective"] > 0 for it in cell["methods"].values())
+
+
+RELU = {
+    "relu-nmd": True,
+    "nmf": True,  # UV ≥ 0 there, so that max(0, UV) is UV
+    "semi-nmf": False,
+    "completion(missing=zeros)": False,
+    "robust-pca(d=0.1)": False,
+    "symmetric": False,
+}
+
+
+@pytest.mark.parametrize("name", RELU)
+def test_pyproximal_takes_part_only_where_its_operator_is_the_problem(name):
+    M = np.maximum(0, np.random.default_rng(0).standard_normal((8, 8)))
+    problem = bo.compose(name, M=M + M.T, rank=2)
+    Y = problem.first_point(None, np.random.default_rng(0))
+    assert entrants.is_relu_nmd(problem, Y) is RELU[name]
+
+
+def test_weights_make_another_problem_of_relu_nmd():
+    M = synthetic(9, 7, 2)
+    for weights, same in ((None, True), (np.full(M.shape, 2.0), False)):
+        problem = bo.compose("relu-nmd", M, rank=2, weights=weights)
+        assert entrants.is_relu_nmd(problem, problem.first_point(None, np.random.default_rng(0))) is same
+
+
+def test_a_run_that_does_not_move_comes_to_an_end():
+    rest = cases.AtRest()
+    problem, Y = first_point(synthetic(9, 7, 3))
+    run = bo.solve(problem, method="aapb", start=Y, stop=rest | bo.make("stop", "max-products(60)"))
+    assert run.status is bo.Status.MAX_PRODUCTS
+
+    def progress(products):
+        return bo.Progress(len(products), 0.0, products[-1], 0.0, {}, None, {"products": products}, lambda: None)
+
+    assert rest.judge(progress([3.0] * cases.PATIENCE)) is None
+    assert rest.judge(progress([1.0, *[3.0] * cases.PATIENCE])) is None
+    assert rest.judge(progress([3.0] * (cases.PATIENCE + 1))).status is bo.Status.STATIONARY
 
 
 def test_a_file_may_be_raced_on(record, tmp_path):

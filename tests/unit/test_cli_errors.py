@@ -150,7 +150,7 @@ def test_what_ends_the_reading_of_a_file_is_one_line(failure, call, monkeypatch)
     def fail(path):
         raise failure
 
-    monkeypatch.setattr("bregopt.cli.solve.read_matrix", fail)
+    monkeypatch.setattr("bregopt.cli.problem.read_matrix", fail)
     code, out, err = call("solve", "M.npy")
     assert (code, out) == ((130 if isinstance(failure, KeyboardInterrupt) else 2), "")
     assert err.strip().count("\n") == 0

@@ -132,10 +132,12 @@ def test_json_is_one_object_on_stdout_with_the_numbers_of_the_library(call, file
         "matrix": "M.npy",
         "shape": [12, 9],
         "nonzeros": int(np.count_nonzero(M)),
+        "missing": 0,
         "rank": 3,
         "U": "none",
         "V": "nonneg",
         "kernel": "auto",
+        "parameters": {},
     }
     assert (record["version"], record["method"], record["seed"]) == (bregopt.__version__, "auto", 4)
     assert record["objective"] == result.objective

@@ -137,7 +137,7 @@ def _forms(H: Regularizer, made: str) -> list[tuple[Separable, str]]:
     return [*forms, (Separable(H), f"H = bo.Separable({made})")] if fits(H, _shape(H)[::-1]) else forms
 
 
-def _shape(H: Regularizer) -> tuple[int, int]:
+def _shape(H: Regularizer) -> tuple[int, ...]:
     return (3, 2) if fits(H, (3, 2)) else RegularizerCase.of(H).shape
 
 
@@ -156,9 +156,10 @@ def _maps(
 
 def descends(H: Regularizer, draw: RandomPoints) -> None:
     """Plain Bregman steps on a small problem."""
-    m, r = RegularizerCase.of(H).shape
-    if r > m:
-        not_applicable("It takes no block with as many rows as columns, as the problem needs.")
+    shape = RegularizerCase.of(H).shape
+    if len(shape) != 2 or shape[1] > shape[0]:
+        not_applicable("It takes no matrix with as many rows as columns, as the problem needs.")
+    m, r = shape
     V: Regularizer = H if fits(H, (r, m + 1)) else Zero()
     M = np.maximum(0.0, draw.gauss((m, m + 1), max(1.0, 1.0 / H.step_limit, H.weak_convexity or 0.0)))
     Y = Blocks(U=draw.gauss((m, r)), V=draw.gauss((r, m + 1)))

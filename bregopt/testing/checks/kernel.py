@@ -14,7 +14,7 @@ from bregopt.host.compose import examples
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.testing.outcomes import CheckFailedError, NotApplicableError, fail, not_applicable, number, snippet
 from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, starts
-from bregopt.testing.search.kernel_domain import LAYOUTS, KernelDomain
+from bregopt.testing.search.kernel_domain import KernelDomain, OtherBlocksError, layouts_at_hand
 from bregopt.testing.search.random_points import RandomPoints
 from bregopt.testing.search.taylor import wrong_gradient
 
@@ -31,7 +31,7 @@ NORMS = (0.1, 1.0, 7.0, 100.0)
 def usable(kernel: Kernel, draw: RandomPoints) -> None:
     """Its first results are such that a run begins with them."""
     raised = ""
-    for shapes in LAYOUTS:
+    for shapes in layouts_at_hand():
         Y = Blocks(**{name: draw.rng.uniform(0.01, 0.1, shape).round(3) for name, shape in shapes.items()})
         try:
             if check_kernel(kernel, Y):
@@ -40,6 +40,8 @@ def usable(kernel: Kernel, draw: RandomPoints) -> None:
             if error.__cause__ is None:
                 fail(str(error), snippet("print(part.value(Y), part.gradient(Y), part.divergence(Y, Y))", Y=Y))
             raised = raised or str(error)  # it may take other blocks
+        except BregoptError as error:
+            raised = raised or str(error)
     not_applicable(raised or "No point of the domain was found.")
 
 
@@ -258,6 +260,8 @@ def contains_and_longest(kernel: Kernel, draw: RandomPoints) -> None:
     """Points before ``longest`` are inside, and points beyond it are not."""
     try:
         domain = KernelDomain.of(kernel, draw)
+    except OtherBlocksError:
+        raise
     except NotApplicableError as reason:
         fail(str(reason), snippet("print(part.contains(bo.Blocks(U=np.ones((3, 2)) / 3, V=np.ones((2, 3)) / 3)))"))
     for scale in (0.1, 1.0, 3.0):

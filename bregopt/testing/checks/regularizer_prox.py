@@ -156,7 +156,7 @@ def deterministic(H: Regularizer, draw: RandomPoints) -> None:
 def shape_and_dtype(H: Regularizer, draw: RandomPoints) -> None:
     """Shape and dtype are kept, and where the entries lie in memory makes no difference."""
     case = RegularizerCase.of(H)
-    m, n = case.shape
+    m, n = case.shape[0], case.shape[-1]
     shapes = [case.shape, *(shape for shape in ((1, 1), (1, n), (m, 1)) if fits(H, shape))]
     for shape in shapes:
         for step in case.steps:
@@ -175,12 +175,12 @@ def _kept(H: Regularizer, X: Array, step: float) -> None:
 
 
 def _any_order(case: RegularizerCase, X: Array, step: float) -> None:
-    wide = np.full((X.shape[0], 2 * X.shape[1]), 7.0)
-    wide[:, ::2] = X
+    wide = np.full((*X.shape[:-1], 2 * X.shape[-1]), 7.0)
+    wide[..., ::2] = X
     Z = case.prox(X, step)
     for same, how in (
         (np.asfortranarray(X), "np.asfortranarray(X)"),
-        (wide[:, ::2], "np.repeat(X, 2, axis=1)[:, ::2]"),
+        (wide[..., ::2], "np.repeat(X, 2, axis=-1)[..., ::2]"),
     ):
         other = case.H.prox(same, step)
         value, wanted = case.value(other), case.value(Z)

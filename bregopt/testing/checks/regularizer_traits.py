@@ -124,7 +124,8 @@ def separable(H: Regularizer, draw: RandomPoints) -> None:
             each = np.broadcast_to(steps, X.shape)
             wanted = [case.prox(X, float(each[index]))[index] for index in np.ndindex(X.shape)]
             if np.abs(case.prox(X, steps).ravel() - wanted).max() > _slack(X):
-                show = f"print(part.prox(X, steps)[0, 0] - part.prox(X, {float(each[0, 0])!r})[0, 0])  # and so on"
+                first = f"part.prox(X, {float(each.flat[0])!r}).flat[0]"
+                show = f"print(part.prox(X, steps).flat[0] - {first})  # and so on"
                 fail("An array of steps is not taken entry by entry", snippet(show, X=X, steps=steps))
 
 
@@ -146,7 +147,7 @@ def row_by_row(case: RegularizerCase, draw: RandomPoints) -> None:
         rows = draw.rng.permutation(len(X))[: draw.rng.integers(1, len(X) + 1)]
         steps: list[float | Array] = [step]
         if Trait.SEPARABLE in case.H.traits:
-            steps.append(step * np.linspace(0.1, 1.0, len(X))[:, None])
+            steps.append(step * np.linspace(0.1, 1.0, len(X)).reshape(-1, *(1 for _ in X.shape[1:])))
         for given in steps:
             own, written = (given[rows], "step[rows]") if isinstance(given, np.ndarray) else (given, "step")
             if np.abs(case.prox(X[rows], own) - case.prox(X, given)[rows]).max() > _slack(X):
@@ -175,7 +176,7 @@ def constant_norm(H: Regularizer, draw: RandomPoints) -> None:
 
 
 def _arrays_of_steps(shape: tuple[int, ...], step: float) -> Iterator[Array]:
-    for part in ((shape[0], 1), (shape[1],), shape):
+    for part in ((shape[0], *(1 for _ in shape[1:])), shape[-1:], shape):
         yield step * np.linspace(0.1, 1.0, math.prod(part)).reshape(part)
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, final
 
@@ -9,38 +10,78 @@ import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
+from bregopt.errors import BregoptError
 from bregopt.host.compose import examples
-from bregopt.parts.kernel import Kernel, KernelPolicy
+from bregopt.parts.kernel import Kernel, KernelPolicy, KernelSum
 from bregopt.parts.smooth import Smad
-from bregopt.problem import Problem
-from bregopt.testing.outcomes import fail, not_applicable, number, snippet
-from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, starts
+from bregopt.problem import Problem, ResolvedProblem
+from bregopt.testing.outcomes import NotApplicableError, fail, not_applicable, number, snippet
+from bregopt.testing.search.bregman_ratio import BregmanDistance, DistanceRatio, RatioAt, starts
+from bregopt.testing.search.kernel_domain import KernelDomain, shapes_of
 from bregopt.testing.search.random_points import RandomPoints
 from bregopt.testing.search.taylor import wrong_gradient
 
 ProblemAt = tuple[Problem, Blocks]
 """A problem and the point where it is checked."""
+Start = tuple[Blocks, Blocks]
+"""(Z, D), where a search for the largest ratio at (Z + D, Z) begins."""
 Bound = Callable[[Kernel, Smad], BregmanDistance | None]
 TOLERANCE = 1e-9
 """Of the terms that are compared."""
 ENOUGH = 1.0 + 1e-6
+SLACK = 1e-6
+"""The share of ``upper·D_ψ`` that may be missing where F is said to be convex."""
+DOMAIN_SCALES, DISTANCES = (1e-2, 1.0, 1e2), (1.0, 0.3, 0.05)
+"""Of points within a domain that has an end, and between two of them, relative to their size."""
 HEAD = "problem, F, G = part[0], part[0].smooth, part[0].block"
 W_OF_Y = "W = G.argmin(F, Y)"
 
 
-def nearby(Y: Blocks, draw: RandomPoints, size: float) -> Blocks:
-    """A point at this distance from Y, relative to its norm."""
-    D = draw.gauss(Y.flat.shape)
-    return Y.plus(size * (Y.norm() or 1.0) / float(np.linalg.norm(D)), Y.like(D))
+def domain_of(problem: Problem | ResolvedProblem) -> Kernel:
+    """A kernel whose domain is that of the problem: F, W and the oracle are asked there only."""
+    return problem.kernel.pick(False).sample()
+
+
+def at_point(part: ProblemAt, draw: RandomPoints) -> None:
+    """The point lies in the domain of the kernel, and F and W fit its blocks."""
+    problem, Y = part
+    if not domain_of(problem).contains(Y):
+        show = "print(problem.kernel.pick(False).sample().contains(Y))"
+        fail("The point lies outside of the domain of the problem's kernel", snippet("problem, Y = part", show))
+    problem.block.check(Y)
+
+
+def inside(check: Callable[[ProblemAt, RandomPoints], None]) -> Callable[[ProblemAt, RandomPoints], None]:
+    """The check, where the point lies in the domain of the problem's kernel."""
+
+    def checked(part: ProblemAt, draw: RandomPoints) -> None:
+        if not domain_of(part[0]).contains(part[1]):
+            not_applicable("The point lies outside of the domain of the problem's kernel.")
+        check(part, draw)
+
+    return checked
+
+
+def nearby(problem: Problem, Y: Blocks, draw: RandomPoints, size: float) -> Blocks:
+    """A point at this distance from Y, relative to its norm, or nearer where the domain ends."""
+    flat = draw.gauss(Y.flat.shape)
+    D = Y.like(flat * (size * (Y.norm() or 1.0) / (float(np.linalg.norm(flat)) or 1.0)))
+    return Y + _within(problem, Y, D)
+
+
+def _within(problem: Problem, Y: Blocks, D: Blocks) -> Blocks:
+    """D, shorter where Y + D leaves the domain."""
+    return D * min(1.0, 0.5 * domain_of(problem).longest(Y, D))
 
 
 def gradient(part: ProblemAt, draw: RandomPoints) -> None:
     """``∇_Y F(Y, W)`` is the derivative of F in every block, with W fixed."""
     problem, Y = part
-    W = problem.block.argmin(problem.smooth, Y)
-    for point in (Y, nearby(Y, draw, 1.0), nearby(Y, draw, 0.1)):
+    W, psi = problem.block.argmin(problem.smooth, Y), domain_of(problem)
+    points = (Y, nearby(problem, Y, draw, 1.0), nearby(problem, Y, draw, 0.1), Y.like(draw.gauss(Y.flat.shape)))
+    for point in filter(psi.contains, points):
         _, slope = problem.smooth.value_and_gradient(point, W)
-        wrong = wrong_gradient(lambda X: problem.smooth.value(X, W), slope, point, draw)
+        wrong = wrong_gradient(lambda X: problem.smooth.value(X, W), slope, point, draw, psi.longest)
         if wrong:
             blocks = ", ".join(name for name in Y.names if wrong.D[name].any())
             W_of = "W = G.argmin(F, part[1])"
@@ -53,7 +94,7 @@ def value_consistent(part: ProblemAt, draw: RandomPoints) -> None:
     """``value`` and ``value_and_gradient`` agree, as Python floats and blocks like Y, and again when asked again."""
     problem, Y = part
     F, G = problem.smooth, problem.block
-    for point in (Y, nearby(Y, draw, 1.0), nearby(Y, draw, 1e-3)):
+    for point in (Y, nearby(problem, Y, draw, 1.0), nearby(problem, Y, draw, 1e-3)):
         W, kept = G.argmin(F, point), point.flat.copy()
         value, (other, slope), again = F.value(point, W), F.value_and_gradient(point, W), F.value(point, W)
         show = "print(F.value(Y, W), F.value_and_gradient(Y, W))"
@@ -74,22 +115,24 @@ def gram(part: ProblemAt, draw: RandomPoints) -> None:
     F = problem.smooth
     if all(F.gram(start, name) is None for name in start.names):
         not_applicable("The smooth part claims no Gram matrix.")
-    for Y in (start, nearby(start, draw, 1.0)):
+    for Y in (start, nearby(problem, start, draw, 1.0)):
         W = problem.block.argmin(F, Y)
         value, slope = F.value_and_gradient(Y, W)
         for name in Y.names:
             G = F.gram(Y, name)
             if G is None:
                 continue
-            E = _in_block(Y, name, draw)
-            curved = 0.5 * float(np.vdot(_times(E[name], G, first=name == Y.names[0]), E[name]))
-            there, told = F.value(Y + E, W), value + slope.dot(E) + curved
-            if not abs(there - told) <= TOLERANCE * (abs(value) + abs(slope.dot(E)) + abs(curved)):
-                show = f"print(F.gram(Y, {name!r}), F.value(Y + E, W) - F.value(Y, W))"
-                fail(
-                    f"block {name}: F(Y + E) is {number(there)}, and {number(told)} by the Gram matrix",
-                    snippet(HEAD, W_OF_Y, show, Y=Y, E=E),
-                )
+            E = _within(problem, Y, _only(Y.like(draw.gauss(Y.flat.shape)), name))
+            there, rise = F.value(Y + E, W), slope.dot(E)
+            bends = [0.5 * float(np.vdot(EG, E[name])) for EG in _times(Y, E, G, name)]
+            show = f"print(F.gram(Y, {name!r}), F.value(Y + E, W) - F.value(Y, W))"
+            code = snippet(HEAD, W_OF_Y, show, Y=Y, E=E)
+            if not bends:
+                fail(f"block {name} has shape {Y[name].shape}, and its Gram matrix {np.shape(G)}", code)
+            apart = [(abs(there - value - rise - bend), abs(value) + abs(rise) + abs(bend)) for bend in bends]
+            if not any(gap <= TOLERANCE * size for gap, size in apart):
+                told = f"F(Y + E) is {number(there)}, and {number(value + rise + bends[0])} by the Gram matrix"
+                fail(f"block {name}: {told}", code)
 
 
 def of_product(part: ProblemAt, draw: RandomPoints) -> None:
@@ -100,7 +143,7 @@ def of_product(part: ProblemAt, draw: RandomPoints) -> None:
         not_applicable("The smooth part does not claim to be a function of a product.")
     if len(start.names) != 2:
         fail(f"of_product is for two blocks, and the problem has {', '.join(start.names)}")
-    for Y in (start, nearby(start, draw, 1.0)):
+    for Y in (start, nearby(problem, start, draw, 1.0)):
         first, second = (Y[name] for name in Y.names)
         r = len(second)
         T = np.eye(r) + 0.3 * draw.gauss((r, r)) / r
@@ -112,13 +155,12 @@ def of_product(part: ProblemAt, draw: RandomPoints) -> None:
             fail(f"Y and Z have the same product, and F is {told}: of_product is not so", snippet(HEAD, show, Y=Y, Z=Z))
 
 
-def _in_block(Y: Blocks, name: str, draw: RandomPoints) -> Blocks:
-    D = Y.like(draw.gauss(Y.flat.shape))
-    return D.map(lambda block, X: X if block == name else 0.0 * X)
-
-
-def _times(E: Array, G: Array, *, first: bool) -> Array:
-    return E @ G if first else G @ E
+def _times(Y: Blocks, E: Blocks, G: Array, name: str) -> list[Array]:
+    """EG for the first block, GE for the second of two; of other blocks every product that their shape allows."""
+    X, place = E[name], Y.names.index(name)
+    both = {"EG": X.shape[-1:] == np.shape(G)[:1], "GE": X.shape[-2:-1] == np.shape(G)[-1:]}
+    wanted = ("EG",) if place == 0 else ("GE",) if len(Y.names) == 2 else ("EG", "GE")
+    return [X @ G if side == "EG" else G @ X for side in wanted if both[side]]
 
 
 def upper(part: ProblemAt, draw: RandomPoints) -> None:
@@ -131,19 +173,19 @@ def upper(part: ProblemAt, draw: RandomPoints) -> None:
 
 
 def lower(part: ProblemAt, draw: RandomPoints) -> None:
-    """``−D_F ≤ lower·D_ψ``."""
+    """``−D_F ≤ lower·D_ψ``; with lower = 0 F is convex, but for rounding."""
 
     def bound(kernel: Kernel, smad: Smad) -> BregmanDistance | None:
-        return None if smad.lower is None else BregmanDistance.of_kernel(kernel, smad.lower)
+        return None if smad.lower is None else BregmanDistance.of_kernel(kernel, max(smad.lower, SLACK * smad.upper))
 
     _holds(part, draw, bound, -1.0, "smad.lower * psi.divergence(Y, Z)")
 
 
 def low(part: ProblemAt, draw: RandomPoints) -> None:
-    """``−D_F ≤ D_low``."""
+    """``−D_F ≤ D_low``, where ``low`` may be zero for an F that is convex."""
 
     def bound(kernel: Kernel, smad: Smad) -> BregmanDistance | None:
-        return None if smad.low is None else BregmanDistance.of_kernel(smad.low)
+        return None if smad.low is None else BregmanDistance.of_kernel(smad.low + SLACK * smad.upper * kernel)
 
     _holds(part, draw, bound, -1.0, "smad.low.divergence(Y, Z)", others=False)
 
@@ -152,27 +194,25 @@ def _holds(part: ProblemAt, draw: RandomPoints, bound: Bound, sign: float, code:
     """Fails with a pair where ``sign·D_F`` is above the bound; ``code`` is the bound as Python."""
     found = False
     for claim in _claims(part, draw, others):
-        psi = claim.code
         worst = claim.worst(bound, sign, part[1], draw)
         found = found or worst is not None
-        if worst is None or worst[0] <= ENOUGH:
+        if worst is None or worst.ratio <= ENOUGH:
             continue
-        ratio, Y, Z = worst
-        place = "Z" if claim.reduced else "W_of"
-        of_W = "lambda X: G.argmin(F, X)" if claim.reduced else "lambda X: G.argmin(F, W_of)"
+        Y, Z = worst.Y, worst.Z
         lines = [
             HEAD,
-            f"W = {of_W}",
-            f"norms = G.norms(G.argmin(F, {place}))",
-            f"psi = {psi}",
+            f"W = lambda X: G.argmin(F, {'X' if claim.reduced else 'W_of'})",
+            "norms = G.norms(W(Z))",
+            f"psi = {claim.code}",
             f"smad = F.smad(psi, norms, {claim.reduced})",
             "(value, slope), there = F.value_and_gradient(Z, W(Z)), F.value(Y, W(Y)) + G.value(W(Y)) - G.value(W(Z))",
-            f"print({sign} * (there - value - slope.dot(Y - Z)), {code})  # a ratio of {ratio:.6f}",
+            f"print({sign} * (there - value - slope.dot(Y - Z)), {code})",
         ]
         told = "the reduced function" if claim.reduced else "F with W fixed"
         given = {"Y": Y, "Z": Z} if claim.reduced else {"Y": Y, "Z": Z, "W_of": claim.W_of}
         side = "D_F" if sign > 0 else "−D_F"
-        fail(f"{told}, ψ = {psi}: {side} is {number(ratio)} times {code}", snippet(*lines, **given))
+        seen = f"{side} = {number(worst.above)} > {number(worst.below)}, what {code} allows"
+        fail(f"{told}, ψ = {claim.code}: {seen}", snippet(*lines, **given))
     if not found:
         not_applicable("The smooth part promises nothing of this kind for its kernel.")
 
@@ -192,6 +232,8 @@ class SmadClaim:
     """what makes ψ"""
     every: int = 1
     """take every so many starts only"""
+    foreign: bool = False
+    """whether ψ is a kernel at hand, not one of the problem"""
 
     def value_and_gradient(self, Y: Blocks) -> tuple[float, Blocks]:
         """Of F + G with this W, or with that of Y."""
@@ -201,14 +243,22 @@ class SmadClaim:
         return value + G.value(W), gradient
 
     def promise(self, Z: Blocks) -> tuple[Kernel, Smad | None]:
-        """The kernel and the constants for a gradient at Z."""
+        """The kernel and the constants for a gradient at Z.
+
+        An F that divides by a share of a foreign kernel, or by its strong convexity, which are 0, promises nothing.
+        """
         F, G = self.problem.smooth, self.problem.block
         norms = G.norms(G.argmin(F, Z) if self.reduced else self.W)
         kernel = self.policy.at(norms)
-        return kernel, F.smad(kernel, norms, self.reduced)
+        try:
+            return kernel, F.smad(kernel, norms, self.reduced)
+        except (ArithmeticError, BregoptError):
+            if self.foreign:
+                return kernel, None
+            raise
 
-    def worst(self, bound: Bound, sign: float, Y: Blocks, draw: RandomPoints) -> tuple[float, Blocks, Blocks] | None:
-        """The largest ratio found of ``sign·D_F`` to the bound, and where; ``None`` where nothing is promised."""
+    def worst(self, bound: Bound, sign: float, Y: Blocks, draw: RandomPoints) -> RatioAt | None:
+        """The largest ratio found of ``sign·D_F`` to the bound; ``None`` where nothing is promised."""
         kernel, smad = self.promise(Y)
         promised = None if smad is None else bound(kernel, smad)
         if promised is None:
@@ -221,20 +271,52 @@ class SmadClaim:
             now, known = self.promise(Z)
             return (None if known is None else bound(now, known)) or promised
 
-        ratio = DistanceRatio(BregmanDistance.of_function(self.value_and_gradient, sign), below, kernel.contains)
-        largest = ratio.largest(itertools.islice(starts(Y, draw), 0, None, self.every), ENOUGH)
-        return None if largest is None else (largest.ratio, largest.Y, largest.Z)
+        both = KernelSum(((1.0, domain_of(self.problem)), (1.0, kernel))) if self.foreign else kernel
+        domain = _domain(both, Y, draw)
+        if domain is None and self.foreign:  # it takes other blocks, or its domain is another one
+            return None
+        begins = starts(Y, draw) if domain is not None and domain.everywhere else _starts(both, domain, Y, draw)
+        ratio = DistanceRatio(BregmanDistance.of_function(self.value_and_gradient, sign), below, both.contains)
+        return ratio.largest(itertools.islice(begins, 0, None, self.every), ENOUGH)
+
+
+def _domain(kernel: Kernel, Y: Blocks, draw: RandomPoints) -> KernelDomain | None:
+    """The domain of a kernel in blocks like Y, where points of it are found."""
+    try:
+        return KernelDomain.of(kernel, draw, (shapes_of(Y),))
+    except NotApplicableError:
+        return None
+
+
+def _starts(kernel: Kernel, domain: KernelDomain | None, Y: Blocks, draw: RandomPoints) -> Iterator[Start]:
+    """(Z, D) with Z and Z + D in a domain that has an end: from Y, and of every scale where points of it are found."""
+    unit = (Y.norm() or 1.0) / math.sqrt(Y.flat.size)
+    for distance in DISTANCES if kernel.contains(Y) else ():
+        D = Y.like(distance * unit * draw.rng.standard_normal(Y.flat.size))
+        yield Y, D * min(1.0, 0.5 * kernel.longest(Y, D))
+    if domain is None:
+        return
+    for scale in DOMAIN_SCALES:
+        for there, Z in domain.pairs(draw, (scale * unit,), DISTANCES):
+            yield Z, there - Z
+        for name in Y.names:
+            there, Z = domain.pair(draw, scale * unit, 1.0)
+            yield Z, _only(there - Z, name)
+
+
+def _only(D: Blocks, name: str) -> Blocks:
+    return D.map(lambda block, X: X if block == name else 0.0 * X)
 
 
 def _claims(part: ProblemAt, draw: RandomPoints, others: bool) -> Iterator[SmadClaim]:
     """F with W of two points and the reduced function against the problem's kernel, and F against others at hand."""
     problem, Y = part
     F, G = problem.smooth, problem.block
-    for point, every in ((Y, 1), (nearby(Y, draw, 3.0), 3)):
+    for point, every in ((Y, 1), (nearby(problem, Y, draw, 3.0), 3)):
         own = "problem.kernel.pick(False).at(norms)"
         yield SmadClaim(problem, problem.kernel.pick(False), False, G.argmin(F, point), point, own, every)
     yield SmadClaim(problem, problem.kernel.pick(True), True, None, Y, "problem.kernel.pick(True).at(norms)")
     for label, kernel in examples("kernel") if others else ():
         if isinstance(kernel, Kernel):
             made = f"dict(bo.host.compose.examples('kernel'))[{label!r}]"
-            yield SmadClaim(problem, kernel, False, G.argmin(F, Y), Y, made, every=5)
+            yield SmadClaim(problem, kernel, False, G.argmin(F, Y), Y, made, every=5, foreign=True)

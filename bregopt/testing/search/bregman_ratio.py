@@ -15,8 +15,8 @@ from bregopt.testing.search.random_points import RandomPoints
 ITERATIONS, CALLS = 16, 28
 NOISE = 1e-3
 """A ratio with a larger rounding error is not looked at."""
-OUTSIDE = -10.0
-"""Stands for the ratio where a point lies outside of the domain, or where rounding hides the ratio."""
+WALL = 10.0
+"""So far below its start an ascent sees points outside of the domain, and those where rounding hides the ratio."""
 SCALES = (1e-2, 1.0, 1e2)
 STIR = 1e-2
 NEAR = 0.05
@@ -58,11 +58,16 @@ class BregmanDistance:
 @final
 @frozen(eq=False)
 class RatioAt:
-    """A pair (Y, Z) with the ratio of the two distances there, rounding taken off."""
+    """A pair (Y, Z) with the two distances there, rounding taken off the one above."""
 
-    ratio: float
     Y: Blocks
     Z: Blocks
+    above: float
+    below: float
+
+    @property
+    def ratio(self) -> float:
+        return self.above / self.below
 
 
 @final
@@ -74,50 +79,51 @@ class DistanceRatio:
     below: Callable[[Blocks], BregmanDistance]
     inside: Callable[[Blocks], bool]
 
-    def at(self, Y: Blocks, Z: Blocks) -> float:
-        """The ratio less its rounding error."""
+    def at(self, Y: Blocks, Z: Blocks) -> RatioAt | None:
+        """The ratio; ``None`` outside of the domain, and where rounding hides it."""
         if not (self.inside(Y) and self.inside(Z)):
-            return OUTSIDE
+            return None
         (top, noise), (bottom, _) = self.above.divergence(Y, Z), self.below(Z).divergence(Y, Z)
-        if not (bottom > 0 and noise <= NOISE * bottom and math.isfinite(top)):
-            return OUTSIDE
-        return (top - noise) / bottom
+        if not (0 < bottom < math.inf and noise <= NOISE * bottom and math.isfinite(top)):
+            return None
+        return RatioAt(Y, Z, top - noise, bottom)
 
     def largest(self, starts: Iterable[tuple[Blocks, Blocks]], enough: float) -> RatioAt | None:
         """The best pair over all starts, or the first above ``enough``; ``None`` where no start lies inside."""
         best: RatioAt | None = None
         for Z, D in starts:
             found = self._ascend(Z, D, enough)
-            if found.ratio > OUTSIDE and (best is None or found.ratio > best.ratio):
+            if found is not None and (best is None or found.ratio > best.ratio):
                 best = found
             if best is not None and best.ratio > enough:
                 break
         return best
 
-    def _ascend(self, Z: Blocks, D: Blocks, enough: float) -> RatioAt:
+    def _ascend(self, Z: Blocks, D: Blocks, enough: float) -> RatioAt | None:
         """The best pair met on an ascent from (Z + D, Z); ends early above ``enough``."""
         from scipy.optimize import minimize
 
         n, size = Z.flat.size, max(Z.norm(), D.norm())
-        best = RatioAt(self.at(Z + D, Z), Z + D, Z)
+        best = self.at(Z + D, Z)
+        if best is None or best.ratio > enough:
+            return best
+        wall = WALL - best.ratio
 
         def downhill(x: Array) -> tuple[float, Array]:
             nonlocal best
             Z_x, D_x = Z.like(size * x[:n]), Z.like(size * x[n:])
-            Y_x = Z_x + D_x
-            ratio = self.at(Y_x, Z_x)
-            if ratio > best.ratio:
-                best = RatioAt(ratio, Y_x, Z_x)
-            if ratio > enough:
+            found = self.at(Z_x + D_x, Z_x)
+            if found is None:
+                return wall, np.zeros_like(x)
+            if best is None or found.ratio > best.ratio:
+                best = found
+            if found.ratio > enough:
                 raise _EnoughError
-            if ratio == OUTSIDE:
-                return -OUTSIDE, np.zeros_like(x)
-            return -ratio, -size * self._slope(Y_x, Z_x, D_x, ratio)
+            return -found.ratio, -size * self._slope(found.Y, Z_x, D_x, found.ratio)
 
         try:
-            if OUTSIDE < best.ratio <= enough:
-                x = np.concatenate([Z.flat, D.flat]) / size
-                minimize(downhill, x, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS, "maxfun": CALLS})
+            x = np.concatenate([Z.flat, D.flat]) / size
+            minimize(downhill, x, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS, "maxfun": CALLS})
         except _EnoughError:
             pass
         return best

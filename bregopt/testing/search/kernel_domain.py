@@ -1,18 +1,27 @@
 """Where a kernel is defined: blocks that it takes, and points and pairs of its domain."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
+from bregopt.errors import BregoptError
+from bregopt.host.compose import examples
 from bregopt.parts.kernel import Kernel
-from bregopt.testing.outcomes import not_applicable
+from bregopt.testing.outcomes import NotApplicableError
 from bregopt.testing.search.random_points import RandomPoints, rounded
 
 Shapes = Mapping[str, tuple[int, ...]]
-LAYOUTS: tuple[Shapes, ...] = ({"U": (3, 2), "V": (2, 3)}, {"U": (2, 2), "V": (2, 2)}, {"U": (4, 3), "V": (3, 4)})
+LAYOUTS: tuple[Shapes, ...] = (
+    {"U": (3, 2), "V": (2, 3)},
+    {"U": (2, 2), "V": (2, 2)},
+    {"U": (4, 3), "V": (3, 4)},
+    {"x": (5,)},
+    {"A": (3, 2), "B": (4, 2), "C": (2, 2)},
+    {"X": (2, 3, 2)},
+)
 Sampler = Callable[[np.random.Generator, int, float], Array]
 SAMPLERS: Mapping[str, Sampler] = {
     "Gaussian": lambda rng, n, scale: scale * rng.standard_normal(n),
@@ -20,6 +29,29 @@ SAMPLERS: Mapping[str, Sampler] = {
     "in (0, 1)": lambda rng, n, scale: 0.5 + min(scale, 1.0) * rng.uniform(-0.45, 0.45, n),
     "in a ball": lambda rng, n, scale: min(scale, 0.9) * rng.standard_normal(n) / (4.0 * np.sqrt(n)),
 }
+
+
+@final
+class OtherBlocksError(NotApplicableError):
+    """The kernel refuses the blocks of every layout that was tried."""
+
+
+def layouts_at_hand() -> Iterator[Shapes]:
+    """Two blocks, one or three, and those of the problems that plugins give: a kernel may be made for these only."""
+    yield from LAYOUTS
+    for _, part in examples("problem"):
+        if isinstance(part, tuple) and isinstance(part[-1], Blocks):
+            yield shapes_of(part[-1])
+
+
+def shapes_of(Y: Blocks) -> Shapes:
+    """The shape of each block by its name."""
+    return dict(zip(Y.names, Y.layout.shapes, strict=True))
+
+
+def refuses(error: Exception) -> bool:
+    """Whether an error says that a kernel takes other blocks: an error of bregopt, or a block that is not there."""
+    return isinstance(error, BregoptError) or (isinstance(error, AttributeError) and isinstance(error.obj, Blocks))
 
 
 @final
@@ -32,18 +64,28 @@ class KernelDomain:
     sampler: Sampler
 
     @classmethod
-    def of(cls, kernel: Kernel, draw: RandomPoints, layouts: tuple[Shapes, ...] = LAYOUTS) -> "KernelDomain":
+    def of(cls, kernel: Kernel, draw: RandomPoints, layouts: Iterable[Shapes] | None = None) -> "KernelDomain":
         """The first layout and the first sampler whose points lie in the domain."""
-        for shapes in layouts:
+        faults: list[Exception] = []
+        for shapes in layouts_at_hand() if layouts is None else layouts:
             layout = Blocks(**{name: np.zeros(shape) for name, shape in shapes.items()})
-            for sampler in SAMPLERS.values():
-                try:
+            try:
+                for sampler in SAMPLERS.values():
                     points = [layout.like(sampler(draw.rng, layout.flat.size, scale)) for scale in (0.1, 1.0, 3.0)]
                     if all(kernel.contains(Y) and np.isfinite(kernel.value(Y)) for Y in points):
                         return cls(kernel, layout, sampler)
-                except Exception:
-                    break  # this kernel takes other blocks
-        return not_applicable(f"No point of the domain was found; tried points that are {', '.join(SAMPLERS)}.")
+                faults.append(NotApplicableError(f"tried points that are {', '.join(SAMPLERS)}"))
+            except Exception as error:
+                faults.append(error)
+        own = [error for error in faults if not refuses(error)]
+        if not own:
+            raise OtherBlocksError(f"It takes none of the blocks at hand: {faults[-1]}")
+        raise NotApplicableError(f"No point of the domain was found: {own[0]}.")
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether Gaussian points lie inside, so that the domain seems to have no end."""
+        return self.sampler is SAMPLERS["Gaussian"]
 
     def point(self, draw: RandomPoints, scale: float = 1.0) -> Blocks:
         """A point of the domain, of about this size where the domain has room for it."""

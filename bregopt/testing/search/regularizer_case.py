@@ -19,7 +19,7 @@ TINY_STEP = 1e-12
 """The step of a proximal map that is to be a projection."""
 
 
-def fits(H: Regularizer, shape: tuple[int, int]) -> bool:
+def fits(H: Regularizer, shape: tuple[int, ...]) -> bool:
     """Whether H takes a block of this shape; one that it does not take is refused with an error of bregopt."""
     X, step = np.linspace(0.1, 0.9, math.prod(shape)).reshape(shape), min(TINY_STEP, 0.5 * H.step_limit)
     try:
@@ -36,9 +36,10 @@ def fits(H: Regularizer, shape: tuple[int, int]) -> bool:
     return True
 
 
-def _own_shape(H: Regularizer) -> tuple[int, int]:
+def _own_shape(H: Regularizer) -> tuple[int, ...]:
     small = ((m, n) for n in (3, 2, 1, 4, 5, 6, 8) for m in range(1, 13))
-    for shape in ((4, 3), (3, 2), *small):
+    others = (*((n,) for n in range(1, 13)), (2, 3, 2), (3, 4, 2), (2, 2, 2))
+    for shape in ((4, 3), (3, 2), *small, *others):
         try:
             if fits(H, shape):
                 return shape
@@ -53,7 +54,7 @@ class RegularizerCase:
     """``H`` with a shape that it takes; what it raises becomes a failure that shows the call."""
 
     H: Regularizer
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
 
     @classmethod
     def of(cls, H: Regularizer) -> "RegularizerCase":

@@ -1,5 +1,6 @@
 """The cases of a race, each a problem with the points that every method starts from, and the runs on them."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -8,15 +9,18 @@ import numpy as np
 from attrs import frozen
 
 import bregopt
-from bregopt import Blocks, Interrupt, ResolvedProblem, Start, Status, StopRule, feasible
+from bregopt import Blocks, Interrupt, Progress, ResolvedProblem, Start, Status, StopRule, Verdict, feasible
 from bregopt.errors import UnknownNameError
-from bregopt.matrices import BUILT_IN, built_in, read_matrix
+from bregopt.matrices import BUILT_IN, built_in
 from bregopt_bench.display import Show
-from bregopt_bench.race.comparison import Comparison
+from bregopt_bench.race.comparison import Comparison, headline
 from bregopt_bench.race.curves import Curve, curve
 from bregopt_bench.race.entrants import Entrants, entrants_of
 
-DEFAULT_RANK = 10
+PATIENCE = 20
+"""Iterations without a product after which a run is at rest."""
+OWN = "default"
+"""What the start of a problem is called that has no name of its own."""
 
 
 @final
@@ -25,10 +29,22 @@ class Case:
     """A problem, the start of every seed, and who takes part."""
 
     facts: Mapping[str, Any]
-    """matrix, rows, columns, density, rank and start"""
+    """matrix, shape, density, problem, rank and start"""
     problem: ResolvedProblem
     points: Sequence[Blocks]
     entrants: Entrants
+
+
+@final
+@frozen
+class AtRest(StopRule):
+    """Ends a run whose last iterations took no product: it stays at its point, and would never use up a budget."""
+
+    def judge(self, progress: Progress) -> Verdict | None:
+        products = progress.history["products"]
+        if len(products) <= PATIENCE or products[-1] > products[-1 - PATIENCE]:
+            return None
+        return Verdict(Status.STATIONARY, f"The last {PATIENCE} iterations took no product: the point does not move.")
 
 
 @final
@@ -41,46 +57,60 @@ class Budgets:
     limit: float | None = None
 
     def rule(self) -> StopRule:
-        """Every budget is used up, unless the limit comes first."""
+        """Every budget is used up, unless the limit comes first, or the run comes to rest."""
         rule: StopRule = bregopt.make("stop", "max-products", self.products[-1])
         if self.seconds:
             rule &= bregopt.make("stop", "max-seconds", self.seconds[-1])
-        return rule if self.limit is None else rule | bregopt.make("stop", "max-seconds", self.limit)
+        if self.limit is not None:
+            rule |= bregopt.make("stop", "max-seconds", self.limit)
+        return rule | AtRest()
 
 
-def matrix(name: str) -> Any:
-    """The matrix of a built-in's spec, or in a file."""
+def matrix(name: str, model: Any) -> Any:
+    """The matrix of a built-in's spec, or what the problem takes from a file."""
     called = name.partition("(")[0].strip()
     if called in BUILT_IN:
+        model.check_matrix(name)
         return built_in(name)
     path = Path(name)
     if not (path.suffix or path.exists()):
         known = " and ".join(BUILT_IN)
         raise UnknownNameError(f"There is no built-in matrix {called!r}, only {known}, and no file {name!r}.")
-    return read_matrix(path)
+    return model.read(path)
 
 
 def cases(
     matrices: Mapping[str, Any],
+    model: Any,
     ranks: Sequence[int],
     starts: Mapping[str, Start],
     seeds: int,
     methods: Sequence[str],
-    **model: Any,
 ) -> Iterator[Case]:
-    """One for each matrix, rank and start, with every method tried on it."""
+    """One for each matrix, rank and start, with every method tried on it.
+
+    ``model`` is the problem as ``bregopt solve`` reads it from its options.
+    """
     for name, M in matrices.items():
-        for rank in dict.fromkeys(ranks) or [min(DEFAULT_RANK, *M.shape)]:
-            problem = bregopt.compose("relu-nmd", M, rank=rank, **model)
-            for start, first in starts.items():
+        for rank in dict.fromkeys(ranks) or [model.rank(M.shape)]:
+            problem = model.compose(M, rank=rank)
+            begun: Mapping[str, Start | None] = starts or {_own_start(problem): None}
+            for start, first in begun.items():
                 points = _points(problem, first, seeds)
-                shape = {"rows": M.shape[0], "columns": M.shape[1], "density": _density(M)}
-                facts = {"matrix": name, **shape, "rank": rank, "start": start}
+                sizes = dict(zip(("rows", "columns"), M.shape, strict=True)) if len(M.shape) == 2 else {}
+                shape = {"shape": list(M.shape), **sizes, "density": _density(M)}
+                facts = {"matrix": name, **shape, "problem": model.spec, "rank": rank, "start": start}
                 entrants = entrants_of(problem, points[0], methods)
                 yield Case(facts=facts, problem=problem, points=points, entrants=entrants)
 
 
-def _points(problem: ResolvedProblem, start: Start, seeds: int) -> list[Blocks]:
+def _own_start(problem: ResolvedProblem) -> str:
+    """How the start of a problem is called, where it is one that a spec can name."""
+    named = (it.name for it in bregopt.catalog("start") if it.factory is type(problem.start))
+    return next(named, OWN)
+
+
+def _points(problem: ResolvedProblem, start: Start | None, seeds: int) -> list[Blocks]:
     """Y⁰ of every seed; a start that draws nothing has one only."""
     points: list[Blocks] = []
     for seed in range(seeds):
@@ -92,8 +122,9 @@ def _points(problem: ResolvedProblem, start: Start, seeds: int) -> list[Blocks]:
 
 
 def _density(M: Any) -> float:
-    nonzeros = int(np.count_nonzero(M if isinstance(M, np.ndarray) else M.data))
-    return nonzeros / (int(M.shape[0]) * int(M.shape[1]))
+    """The share of the entries that are neither zero nor nan."""
+    values = M if isinstance(M, np.ndarray) else M.data
+    return int(np.count_nonzero(np.nan_to_num(values))) / int(math.prod(M.shape))
 
 
 def compare(cases: Sequence[Case], budgets: Budgets, show: Show) -> tuple[list[Comparison], bool]:
@@ -109,8 +140,7 @@ def compare(cases: Sequence[Case], budgets: Budgets, show: Show) -> tuple[list[C
     runs: list[tuple[Case, str, Curve]] = []
     with interrupt.listening(lambda: show("stopping after this iteration (Ctrl-C again: at once)")):
         for number, (case, seed, Y, entrant) in enumerate(tasks, 1):
-            where = "{matrix}, rank {rank}, {start} start".format(**case.facts)
-            show(f"run {number} of {len(tasks)}: {entrant.name} on {where}, seed {seed}")
+            show(f"run {number} of {len(tasks)}: {entrant.name} on {headline(case.facts)}, seed {seed}")
             run = curve(entrant.run(case.problem, Y, stop), seed)
             if run.status is Status.INTERRUPTED:
                 break

@@ -28,17 +28,34 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     metavar="N",
     type=click.IntRange(1),
     multiple=True,
-    help="Of U and V; repeat for more.  [default: 10, less for a small matrix]",
+    help="Of U and V, where the problem has one; repeat for more.  [default: 10, less for a small matrix]",
 )
-@click.option("-U", "U", metavar="SPEC", default="none", show_default=True, help="H on U, as in 'l1(0.01)'.")
-@click.option("-V", "V", metavar="SPEC", default="none", show_default=True, help="H on V, as in 'nonneg'.")
-@click.option("--kernel", metavar="SPEC", default="auto", show_default=True, help="auto, paper, tight or fixed.")
+@click.option(
+    "--problem",
+    metavar="SPEC",
+    default="relu-nmd",
+    show_default=True,
+    help="What is solved, as in 'nmf', 'robust-pca(d=0.5)' or 'low-rank(loss=huber(0.5))'.",
+)
+@click.option(
+    "settings",
+    "--set",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of the problem, as in 'held_out=0.2' or 'mask=known.npy'. Repeat for more.",
+)
+@click.option("-U", "U", metavar="SPEC", help="H on U, as in 'l1(0.01)'.  [default: the problem's own]")
+@click.option("-V", "V", metavar="SPEC", help="H on V, as in 'nonneg'.  [default: the problem's own]")
+@click.option(
+    "--on", metavar="BLOCK=SPEC", multiple=True, help="H on another block, as in 'a=ridge(0.1)'. Repeat for more."
+)
+@click.option("--kernel", metavar="SPEC", help="auto, paper, tight or fixed.  [default: the problem's own]")
 @click.option(
     "--method",
     "methods",
     metavar="SPEC",
     multiple=True,
-    help="Who takes part; repeat for more.  [default: aapb and the rivals that take the model]",
+    help="Who takes part; repeat for more.  [default: aapb and the rivals that take the problem]",
 )
 @click.option(
     "--ours", metavar="NAME", multiple=True, help="Methods held against all others.  [default: bregopt's own]"
@@ -49,9 +66,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "starts",
     metavar="SPEC",
     multiple=True,
-    default=("scaled-random",),
-    show_default=True,
-    help="First factors, scaled-random or tsvd; repeat for more.",
+    help="First factors, such as scaled-random or tsvd; repeat for more.  [default: the problem's own]",
 )
 @click.option(
     "--products",
@@ -88,19 +103,24 @@ def race(
     plugins: Sequence[Path],
     as_json: bool,
     plot: Path | None,
-    **model: Any,
+    problem: str,
+    **options: Any,
 ) -> None:
     """Run methods on the same problems from the same starts, and compare the objectives they reach.
 
     MATRIX is a file as for 'bregopt solve', 'mycielskian(11)' for a graph, or 'synthetic(1500, 500, 10)' for
     max(0, UV) with Gaussian factors of rank 10; without one it is 'mycielskian(9)'. Every matrix, rank and start makes
-    a row of the race. Beside the methods that 'bregopt plugins' lists there are l-bfgs-b, scipy's, on the reduced
-    function, and pyproximal-palm, if pyproximal is installed. Ctrl-C ends the race with what is there so far.
+    a row of the race. --problem, --set, -U, -V and --on say what is solved, as for 'bregopt solve'.
+
+    Beside the methods that 'bregopt plugins' lists there are l-bfgs-b, scipy's, on the reduced function, where H is 0
+    or a ridge; and pyproximal-palm, where the problem is ReLU-NMD and pyproximal is installed. A method that refuses
+    the problem is listed below the table with its reason. Ctrl-C ends the race with what is there so far.
 
     \b
     Examples:
       bregopt bench race -r 10 -r 20 -U 'l1(0.01)' -V 'l1(0.015)' --plot race.png
       bregopt bench race faces.mat 'mycielskian(11)' --method aapb --method l-bfgs-b --start tsvd --products 600
+      bregopt bench race counts.mtx --problem nmf -r 20
     """
     if max_seconds is not None and any(budget > max_seconds for budget in seconds):
         raise click.UsageError(f"--seconds {max(seconds):g} is beyond --max-seconds {max_seconds:g}.")
@@ -109,13 +129,14 @@ def race(
     check_names(methods, ours)
     ours = ours or OURS
     budgets = Budgets(sorted(set(products)), sorted(set(seconds)), max_seconds)
-    parts = {"U": bregopt.make("regularizer", model["U"]), "V": bregopt.make("regularizer", model["V"])}
+    solve: Any = context.find_root().command.get_command(context, "solve")  # type: ignore[attr-defined]  # a Group
+    model = solve.model(problem, rank=ranks[0] if ranks else None, **options)
     first = {spec: bregopt.make("start", spec) for spec in starts}
     facts = machine()
     with status_line(not as_json) as show:
         show("reading the matrices, and trying the methods on them")
-        read = {name: matrix(name) for name in matrices or (DEFAULT_MATRIX,)}
-        found = list(cases(read, ranks, first, seeds, methods, kernel=model["kernel"], **parts))
+        read = {name: matrix(name, model) for name in matrices or (DEFAULT_MATRIX,)}
+        found = list(cases(read, model, ranks, first, seeds, methods))
         comparisons, interrupted = compare(found, budgets, show)
     if not comparisons:
         raise click.Abort

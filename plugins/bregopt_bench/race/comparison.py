@@ -6,6 +6,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any, final
 
+import numpy as np
 from attrs import asdict, frozen
 
 from bregopt import Status
@@ -19,6 +20,12 @@ ROUNDING = 1e-28
 """Of the objective at the start: what is below comes from the rounding of M and UV, entry by entry."""
 WITHIN = (1.1, 1.5, 2.0, 10.0)
 """Of the performance profile: times the best objective."""
+
+
+def headline(facts: Mapping[str, Any], size: str = "") -> str:
+    """A case in words, with the size of its matrix where that is wanted."""
+    rank = [] if facts["rank"] is None else [f"rank {facts['rank']}"]
+    return ", ".join([facts["matrix"], *([size] if size else []), facts["problem"], *rank, f"{facts['start']} start"])
 
 
 @final
@@ -55,7 +62,7 @@ class Comparison:
     """The curves of every method on one case, one for each seed."""
 
     facts: Mapping[str, Any]
-    """matrix, rows, columns, density, rank and start"""
+    """matrix, shape, density, problem, rank and start"""
     curves: Mapping[str, Sequence[Curve]]
     skipped: Mapping[str, str]
     notes: Sequence[str]
@@ -67,6 +74,11 @@ class Comparison:
     def most_products(self) -> float:
         """The largest budget of products."""
         return self.products[-1]
+
+    @cached_property
+    def has_error(self) -> bool:
+        """Whether the problem has a relative error."""
+        return any(np.isfinite(curve.relative_error).any() for curves in self.curves.values() for curve in curves)
 
     @cached_property
     def floor(self) -> float:

@@ -15,7 +15,10 @@ DIVERGED = (Status.NOT_FINITE, Status.DIVERGED)
 @final
 @frozen(eq=False, kw_only=True)
 class Curve:
-    """The lowest objective so far and the relative error there, over products and seconds."""
+    """The lowest objective so far and the relative error there, over products and seconds.
+
+    The error is nan where the problem has none.
+    """
 
     seed: int
     products: Array
@@ -57,13 +60,14 @@ def curve(trace: Trace, seed: int) -> Curve:
     objective = np.where(np.isfinite(found), found, math.inf)
     best = np.minimum.accumulate(objective)
     rows = np.arange(best.size)
+    error = np.asarray(trace.history.get("relative_error", np.full(best.size, math.nan)), float)
     place = np.maximum.accumulate(np.where(objective == best, rows, 0)) if best.size else rows
     return Curve(
         seed=seed,
         products=trace.history["products"],
         seconds=trace.history["seconds"],
         objective=best,
-        relative_error=np.asarray(trace.history["relative_error"], float)[place],
+        relative_error=error[place],
         status=trace.status,
         reason=trace.reason,
     )

@@ -1,30 +1,86 @@
 """Who takes part in a race: methods of bregopt, and those a user would pick from other libraries."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 import bregopt
-from bregopt import Blocks, ResolvedProblem, Status, StopRule, parse_spec, tikhonov
-from bregopt.errors import BregoptError, OverflowedError, ParameterError
+from bregopt import Blocks, Evaluation, Oracle, ResolvedProblem, Status, StopRule, parse_spec, tikhonov
+from bregopt.errors import BregoptError, IncompatibleError, OverflowedError, ParameterError
 from bregopt_bench.peers.lbfgsb import l_bfgs_b
-from bregopt_bench.peers.pyproximal_palm import pyproximal_palm
+from bregopt_bench.peers.pyproximal_palm import LARGE, pyproximal_palm
 from bregopt_bench.peers.recorder import COLUMNS, Trace
 
 OURS = ("aapb", "aapb-certified", "apb", "auto", "ecd", "els", "aals", "masked-newton", "hybrid", "bella")
 DEFAULT = (
     *("aapb", "palm", "ipalm", "ppalm", "ippalm", "ippalm(growing)", "bpg", "cocain", "aapb-paper", "apb-paper"),
-    "pyproximal-palm",
+    *("pyproximal-palm", "l-bfgs-b"),
 )
-SMOOTH = ("auto", "a-nmd", "ebcd-nmd", "l-bfgs-b")
+SMOOTH = ("auto", "a-nmd", "ebcd-nmd")
 """By default too where H = 0 or Tikhonov."""
+SAME = 1e-6
+"""Two ways to sum up an objective may differ by that part, in single precision too."""
 TRIAL = 2
 """Iterations before the race: a method that refuses the problem shows it there, and loops are compiled."""
 
 RunMethod = Callable[[ResolvedProblem, Blocks, StopRule], Trace]
-OTHER_LIBRARIES: Mapping[str, RunMethod] = {"l-bfgs-b": l_bfgs_b, "pyproximal-palm": pyproximal_palm}
+
+
+@final
+@frozen(eq=False)
+class WithError(Oracle):
+    """An oracle whose evaluations have a relative error, which is nan for a problem without one: peers record it."""
+
+    oracle: Oracle
+
+    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
+        found = self.oracle.evaluate(Y, at, value_at=value_at)
+        return evolve(found, metrics={"relative_error": math.nan, **found.metrics})
+
+    def working(self) -> AbstractContextManager[Any]:
+        return self.oracle.working()
+
+
+def scipy_l_bfgs_b(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
+    """scipy's method on any problem whose H is smooth."""
+    return l_bfgs_b(evolve(problem, oracle=WithError(problem.oracle)), Y, stop)
+
+
+def palm_of_pyproximal(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
+    """PALM of pyproximal, whose operator here is that of ReLU-NMD: other problems are refused."""
+    if not is_relu_nmd(problem, Y):
+        raise IncompatibleError(
+            f"Its operator here is ½‖W − UV‖² with max(0, W) = M, and the {problem.name} is another one."
+        )
+    return pyproximal_palm(problem, Y, stop)
+
+
+def is_relu_nmd(problem: ResolvedProblem, Y: Blocks) -> bool:
+    """Whether W = M where M > 0 and min(0, UV) elsewhere, for the same M at Y and at 2Y, and F + G = ½‖W − UV‖²."""
+    if Y.names != ("U", "V") or any(X.ndim != 2 for X in (Y.U, Y.V)):
+        return False
+    if Y.U.shape[0] * Y.V.shape[1] > LARGE:
+        return True  # too large to look; pyproximal-palm refuses it for that
+    seen = []
+    for Z in (Y, 2.0 * Y):
+        W, X = problem.block.argmin(problem.smooth, Z), Z.U @ Z.V
+        if getattr(W, "shape", None) != X.shape:
+            return False
+        W = np.asarray(W)
+        seen.append(np.maximum(W, 0.0))
+        value = 0.5 * float(np.square(W - X).sum())
+        expected = np.where(seen[0] > 0, seen[0], np.minimum(X, 0.0))
+        same = np.allclose(W, expected, rtol=SAME, atol=SAME * float(np.abs(X).max()))
+        if not (same and math.isclose(value, problem.oracle.evaluate(Z).value, rel_tol=SAME)):
+            return False
+    return np.allclose(seen[0], seen[1], rtol=SAME, atol=SAME * float(seen[0].max()))
+
+
+OTHER_LIBRARIES: Mapping[str, RunMethod] = {"l-bfgs-b": scipy_l_bfgs_b, "pyproximal-palm": palm_of_pyproximal}
 
 
 @final
@@ -39,7 +95,7 @@ class Entrant:
 @final
 @frozen
 class Entrants:
-    """Who takes part on a problem, the defaults that were left out with the reason, and what methods said of it."""
+    """Who takes part on a problem, who refuses it and why, and what methods said of it."""
 
     methods: tuple[Entrant, ...]
     skipped: Mapping[str, str]
@@ -69,20 +125,21 @@ def check_names(methods: Sequence[str], ours: Sequence[str]) -> None:
 
 
 def entrants_of(problem: ResolvedProblem, Y: Blocks, asked: Sequence[str]) -> Entrants:
-    """The methods asked for, each of which must accept the problem; or the defaults that do."""
+    """The methods asked for, or the defaults: those that accept the problem, at least one."""
     methods: list[Entrant] = []
     skipped: dict[str, str] = {}
     notes: list[str] = []
-    for name in dict.fromkeys(asked) if asked else _defaults(problem):
+    for name in dict.fromkeys(asked or _defaults(problem)):
         try:
             entrant, said = _tried(name, problem, Y)
         except BregoptError as error:
-            if asked:
-                raise
             skipped[name] = str(error)
             continue
         methods.append(entrant)
         notes += said
+    if not methods:
+        reasons = " ".join(f"{name} refuses: {why}" for name, why in skipped.items())
+        raise IncompatibleError(f"No method of the race takes the {problem.name}. {reasons}")
     return Entrants(tuple(methods), skipped, tuple(notes))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bregopt import Array
 from bregopt_bench.display import STYLE, figure, save
-from bregopt_bench.race.comparison import PRODUCTS, SECONDS, TIE, Comparison
+from bregopt_bench.race.comparison import PRODUCTS, SECONDS, TIE, Comparison, headline
 from bregopt_bench.race.curves import Curve
 from bregopt_bench.race.entrants import ours_and_peers
 
@@ -46,7 +46,7 @@ def plot_race(path: Path, comparisons: Sequence[Comparison], ours: Sequence[str]
                 panel.set_yscale("log")
                 panel.set_xlabel(axis)
                 panel.grid()
-            left.set_title("{matrix}, rank {rank}, {start} start".format(**comparison.facts))
+            left.set_title(headline(comparison.facts))
             left.set_ylabel(label)
             left.set_xlim(0, comparison.most_products)
             right.set_xscale("log")

@@ -17,6 +17,7 @@ from bregopt_bench.race.comparison import (
     AtBudget,
     Comparison,
     against_peers,
+    headline,
     performance_profile,
     times_to_target,
 )
@@ -51,16 +52,22 @@ def print_comparison(comparison: Comparison, ours: Sequence[str]) -> None:
             }
             for name in sorted(last, key=last.__getitem__)
         ]
-        left_out = [f"Left out: {name}. {why}" for name, why in comparison.skipped.items()]
-        print_table(shown, "\n".join([*comparison.notes, *left_out]) if group is groups[-1] else "")
+        print_table(shown, "\n".join([*comparison.notes, *_refusals(comparison)]) if group is groups[-1] else "")
     _print_times_to_target(comparison, ours)
 
 
 def _title(comparison: Comparison) -> str:
     facts, seeds = comparison.facts, max(len(curves) for curves in comparison.curves.values())
-    size = f"{facts['rows']}×{facts['columns']}, {100 * facts['density']:.3g} % non-zeros"
-    runs = "1 run" if seeds == 1 else f"{seeds} seeds"
-    return f"{facts['matrix']}, {size}, rank {facts['rank']}, {facts['start']} start, {runs}"
+    size = f"{'×'.join(map(str, facts['shape']))}, {100 * facts['density']:.3g} % non-zeros"
+    return f"{headline(facts, size)}, {'1 run' if seeds == 1 else f'{seeds} seeds'}"
+
+
+def _refusals(comparison: Comparison) -> list[str]:
+    """Who does not take part and why, a line for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, why in comparison.skipped.items():
+        names.setdefault(why, []).append(name)
+    return [f"{', '.join(them)} {'refuse' if them[1:] else 'refuses'}: {why}" for why, them in names.items()]
 
 
 def _objectives(comparison: Comparison, group: Sequence[AtBudget], axis: str, name: str) -> dict[str, str]:
@@ -83,7 +90,7 @@ def _work(comparison: Comparison, name: str) -> dict[str, str]:
     most = comparison.most_products
     error = comparison.median_at(name, PRODUCTS, most, "relative_error")
     return {
-        f"error\n@{most:g}": f"{error:.3g}" if math.isfinite(error) else "–",
+        **({f"error\n@{most:g}": f"{error:.3g}" if math.isfinite(error) else "–"} if comparison.has_error else {}),
         "products\n/iteration": ratio(comparison.products_per_iteration(name)),
         f"seconds\n@{most:g}": _seconds(comparison.seconds_of(name)),
     }
