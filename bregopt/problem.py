@@ -47,6 +47,7 @@ class ProblemParts:
     regularizer: Separable = field(converter=_separable, default=None)
     kernel: KernelPolicy = field(validator=validate.instance_of(KernelPolicy, "a Kernel or a KernelPolicy"))
     start: Start | Blocks | None = None
+    shapes: Mapping[str, tuple[int, ...]] | None = None
     metrics: Mapping[str, Metric] = field(factory=dict)
     name: str = "two-block problem"
     kernel_named: bool = False

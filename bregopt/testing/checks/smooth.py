@@ -82,7 +82,7 @@ def gram(part: ProblemAt, draw: RandomPoints) -> None:
             if G is None:
                 continue
             E = _in_block(Y, name, draw)
-            curved = 0.5 * float(np.vdot(_times(E[name], G, first=name == Y.names[0]), E[name]))
+            curved = 0.5 * float(np.vdot(_times(E[name], G, first=not F.by_columns(Y, name)), E[name]))
             there, told = F.value(Y + E, W), value + slope.dot(E) + curved
             if not abs(there - told) <= TOLERANCE * (abs(value) + abs(slope.dot(E)) + abs(curved)):
                 show = f"print(F.gram(Y, {name!r}), F.value(Y + E, W) - F.value(Y, W))"
