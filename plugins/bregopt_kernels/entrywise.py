@@ -97,6 +97,17 @@ class Entrywise(Kernel):
 
     @final
     @property
+    def everywhere(self) -> bool:
+        return False
+
+    @final
+    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+        """``min(y, a)``, and where the interval has an upper end ``max(a, y − top)``."""
+        a: Array = np.minimum(Y.flat, A.flat)
+        return A.like(a if self.top == math.inf else np.maximum(a, Y.flat - self.top))
+
+    @final
+    @property
     def strong_convexity(self) -> float:
         return self.weight * self.flattest
 
