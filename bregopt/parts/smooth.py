@@ -72,6 +72,12 @@ class SmoothPart(ABC):
         G = self.gram(Y, name)
         return None if G is None else float(np.linalg.eigvalsh(G)[-1])
 
+    def block_kernel(self, Y: Blocks, name: str, gradient: Array) -> Kernel | None:
+        """A kernel φ of one block with ``F(X, W) ≤ F(Y, W) + ⟨∇F(Y, W), X − Y⟩ + D_φ(X, Y)`` for every X that differs
+        from Y in this block alone, whatever W is; the gradient is that of the block at Y. ``None`` where none is known.
+        """
+        return None
+
     def freeze(self, block: Any, fixed: Blocks) -> "tuple[SmoothPart, Any, KernelPolicy] | None":
         """F, the W block and a kernel for the other blocks, where those of ``fixed`` stay; ``None`` where unknown."""
         return None
