@@ -74,6 +74,13 @@ class Blocks:
             target[...] = function(name, self._views[name])
         return self.like(flat)
 
+    def replaced(self, **arrays: Array) -> "Blocks":
+        """The same blocks but for these: ``Y.replaced(V=V0)``."""
+        unknown = [name for name in arrays if name not in self.names]
+        if unknown:
+            raise DataError(f"There is no block '{unknown[0]}'; the blocks are {', '.join(self.names)}.")
+        return self.map(lambda name, X: arrays.get(name, X))
+
     @property
     def names(self) -> tuple[str, ...]:
         return self.layout.names

@@ -13,6 +13,7 @@ from bregopt.errors import IncompatibleError, parameter
 from bregopt.part_results import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
+from bregopt.parts.named import NamedKernel, NamedRegularizer
 from bregopt.parts.oracle import Metric, Oracle
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
@@ -26,8 +27,24 @@ class Start(ABC):
     def point(self, problem: "ProblemParts", rng: np.random.Generator) -> Blocks: ...
 
 
-def _separable(H: Separable | Regularizer | None) -> Separable:
-    return H if isinstance(H, Separable) else Separable(H)
+Named = Regularizer | str
+"""A regularizer, or the spec of one."""
+
+
+def _separable(H: Separable | Named | Mapping[str, Named] | None) -> Separable:
+    if isinstance(H, Separable):
+        return H
+    if isinstance(H, Mapping):
+        return Separable(**{str(name): _regularizer(part) for name, part in H.items()})
+    return Separable(None if H is None else _regularizer(H))
+
+
+def _regularizer(H: Named) -> Regularizer:
+    return NamedRegularizer(H) if isinstance(H, str) else H
+
+
+def _policy(kernel: KernelPolicy | str) -> KernelPolicy:
+    return NamedKernel(kernel) if isinstance(kernel, str) else kernel
 
 
 @final
@@ -45,14 +62,25 @@ class ProblemParts:
     smooth: SmoothPart = field(validator=validate.instance_of(SmoothPart, "a SmoothPart"))
     block: ClosedFormBlock = field(validator=validate.instance_of(ClosedFormBlock, "a ClosedFormBlock"))
     regularizer: Separable = field(converter=_separable, default=None)
-    kernel: KernelPolicy = field(validator=validate.instance_of(KernelPolicy, "a Kernel or a KernelPolicy"))
+    kernel: KernelPolicy = field(
+        converter=_policy, validator=validate.instance_of(KernelPolicy, "a Kernel, a KernelPolicy or a spec")
+    )
     start: Start | Blocks | None = None
+    shapes: Mapping[str, tuple[int, ...]] | None = field(default=None)
     metrics: Mapping[str, Metric] = field(factory=dict)
     name: str = "two-block problem"
     kernel_named: bool = False
     """whether the user asked for this kernel, so that a method should use it"""
     notes: tuple[str, ...] = ()
     """sentences about the data or the model that a result repeats"""
+
+    @shapes.validator
+    def _check_names(self, attribute: object, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
+        """H has to be on blocks that there are."""
+        names = self.start.names if isinstance(self.start, Blocks) else tuple(shapes or ())
+        for name in self.regularizer.named if names else ():
+            if name not in names:
+                raise parameter("regularizer", "Problem", f"for the blocks {', '.join(names)}", name)
 
     @final
     def freeze(self, **blocks: Array) -> "Problem":
@@ -105,12 +133,15 @@ class Problem(ProblemParts):
         F.
     block : ClosedFormBlock
         The W block and G.
-    regularizer : Separable or Regularizer, optional
-        H by blocks; one Regularizer means the same on every block, ``None`` means H = 0.
-    kernel : Kernel or KernelPolicy
-        ψ.
+    regularizer : Separable, mapping, Regularizer or str, optional
+        H by blocks, as in ``{"U": "l1(0.1)"}``; one Regularizer, or its spec, means the same on every block, ``None``
+        means H = 0.
+    kernel : Kernel, KernelPolicy or str
+        ψ, such as ``"3*psi1 + 2*psi2"``.
     start : Start or Blocks, optional
         The default start.
+    shapes : mapping, optional
+        The blocks and their shapes, as in ``{"U": (60, 4), "V": (4, 50)}``: a random start is made by them.
     metrics : mapping, optional
         Further figures for the history, each a function of (Y, W).
     name : str

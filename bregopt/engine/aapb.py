@@ -84,7 +84,7 @@ class AAPB(Method[PlannedStep]):
         forecast = KernelForecast(problem, Y, last, promise, self.reduced, lagging=self.w == "Y")
         step = self.step.proposal(step, forecast.longest_step() if self.step.needs_limit(step) else None)  # λ_k
         beta, memory = 0.0, last.memory
-        if last.divergence > 0:
+        if self.beta.moves and last.divergence > 0:
             beta, memory = self.beta.choice(forecast.context(step), memory)  # β_k
         beta = beta if extrapolate else 0.0
         while True:

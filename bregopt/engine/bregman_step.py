@@ -17,6 +17,8 @@ from bregopt.problem import ResolvedProblem
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
 from bregopt.rules.step import Trial
 
+WELL_INSIDE = 0.5
+"""Ȳ keeps at least about that share of the distance that Y has from the end of the domain."""
 Promise = Callable[[Kernel, Norms], Smad | None]
 """What F promises of a kernel, for every W within these norms."""
 
@@ -114,7 +116,7 @@ class KernelForecast:
             step_prev=self.last.model.step,
             kernel_prev=self.last.model.kernel,
             divergence=self.last.divergence,
-            longest=self.policy.sample().longest(self.Y, self.D),
+            longest=WELL_INSIDE * self.policy.sample().longest(self.Y, self.D),
             forecast=self.of,
             steady=self.steady,
             Y_bar_prev=self.last.model.Y_bar,

@@ -96,8 +96,17 @@ class Certificate:
 
     @property
     def guaranteed(self) -> bool:
-        """Whether the descent theorem applies: its assumptions held, all numbers were finite, and no rise was seen."""
-        return self.assumptions_held and self.finite and self.monotone
+        """Whether the descent theorem applies: its assumptions held, all numbers were finite, and no rise was seen.
+
+        It is not said of a run without an iteration, nor of one that ends farther from stationarity than it began.
+        """
+        return bool(self.iterations) and self.assumptions_held and self.finite and self.monotone and not self.farther
+
+    @property
+    def farther(self) -> bool:
+        """Whether the result is farther from stationarity than the first step was."""
+        found = self.stationarity if self.subgradient is None else self.subgradient
+        return found is not None and self.first_residual is not None and not found <= self.first_residual
 
     @property
     def monotone(self) -> bool:
@@ -129,6 +138,9 @@ class Certificate:
             return [*lines, "Every assumption of the descent theorem held."]
         if not self.finite:
             return [*lines, "No guarantee applies: Φ or a step left the finite numbers."]
+        if self.assumptions_held and self.monotone:
+            told = "No guarantee is given: the result is farther from stationarity than the first step was"
+            return [*lines, f"{told}, though every assumption of the descent theorem held."]
         if self.assumptions_held:
             why = "so the rise is rounding beyond what is estimated, or a part claims too much"
             return [*lines, f"No guarantee is given: every assumption of the descent theorem was seen to hold, {why}."]

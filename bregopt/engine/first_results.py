@@ -100,12 +100,13 @@ def check_regularizer(H: Regularizer, X: Array, *, finite: bool = True) -> None:
 
 
 def _check_gram(F: SmoothPart, Y: Blocks, name: str, *, finite: bool) -> None:
-    if len(Y.names) != 2 or Y[name].ndim != 2:
-        return
     G = F.gram(Y, name)
-    if G is not None:
-        size = Y[name].shape[1 if name == Y.names[0] else 0]
-        array(F, "gram", G, (size, size), finite=finite)
+    if G is None:
+        return
+    if Y[name].ndim != 2:
+        raise mistake(F, "gram", f"must be None for a block that is no matrix. Block '{name}' is {Y[name].shape}")
+    size = Y[name].shape[0 if F.by_columns(Y, name) else 1]
+    array(F, "gram", G, (size, size), finite=finite)
 
 
 def check_kernel(kernel: Kernel, Y: Blocks) -> bool:
@@ -158,12 +159,11 @@ def _evaluated_by(oracle: Oracle, name: str, seen: Evaluation, at: Blocks | None
 
 
 def check_sweep(oracle: Oracle, sweep: Sweep, Y: Blocks) -> None:
-    """What a sweep over both blocks saw and made."""
+    """What a sweep over the blocks saw and made."""
     instance(oracle, "sweep", sweep, Sweep, "a Sweep")
     check_evaluation(oracle, sweep.evaluation, Y, None, name="sweep")
-    first, second = Y.names
-    array(oracle, "sweep", sweep.first, Y[first].shape)
-    array(oracle, "sweep", sweep.gradient, Y[second].shape)
+    blocks(oracle, "sweep", sweep.Y, Y.layout)
+    array(oracle, "sweep", sweep.gradient, Y[Y.names[-1]].shape)
 
 
 def check_prox(prox: BregmanProx, Y: Blocks, P: Blocks) -> None:

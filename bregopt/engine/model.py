@@ -69,8 +69,13 @@ class BregmanModel:
         return there + self.slope(Y) - (seen.value if reduced else self.evaluation.value)
 
     def residual(self, Y: Blocks) -> float:
-        """``|∇ψ(Ȳ) − ∇ψ(Y)|/λ``, which the step from Ȳ to its minimiser Y leaves for nothing."""
-        return math.sqrt(self.grad_psi.gap(self.kernel.gradient(Y))[0]) / self.step
+        """``|∇ψ(Ȳ) − ∇ψ(Y)|/λ``, which the step from Ȳ to its minimiser Y leaves for nothing.
+
+        Where the domain is open, what counts of it on the closed one.
+        """
+        if self.kernel.everywhere:
+            return math.sqrt(self.grad_psi.gap(self.kernel.gradient(Y))[0]) / self.step
+        return self.kernel.stationary(Y, (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)).norm()
 
     def rounding(self, Y: Blocks, Y_prev: Blocks) -> float:
         """How far Φ(Y) + D_ψ(Y^{k−1}, Y)/λ may lie above that of the true minimiser, where Y is its last digits off.
@@ -98,7 +103,16 @@ class BregmanModel:
             if seen is None:
                 return None
             terms += seen
-        return Subgradient.at(self.problem.oracle.evaluate(Y, at=Y), xi, terms)
+        found = Subgradient.at(self.problem.oracle.evaluate(Y, at=Y), xi, terms)
+        return found if self.kernel.everywhere else self._on_the_closed_domain(Y, found)
+
+    def _on_the_closed_domain(self, Y: Blocks, found: Subgradient) -> Subgradient:
+        """What counts of A where the domain ends; the entries at the end have no part in the rounding either."""
+        A = self.kernel.stationary(Y, found.A)
+        counted = (A.flat == found.A.flat).astype(float)
+        psi = [Y.like(slope.flat * counted).norm() / self.step for slope in (self.grad_psi, self.kernel.gradient(Y))]
+        terms = sum(psi) + found.gradient_norm
+        return Subgradient(A, found.gradient_norm, LAST_DIGITS * (terms + self.evaluation.gradient.norm()))
 
     def _size_seen(self, Y: Blocks, xi: Blocks, t: float, terms: float) -> float | None:
         """The size of the vectors by which ξ ∈ ∂H(Y) was seen: ``Y = prox_{tH}(Y + tξ)`` up to the last digits.

@@ -21,6 +21,7 @@ from bregopt.host.spec import Spec, parse, parse_sum
 from bregopt.part_errors import author_of, part_errors, wrong_result
 from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import Kernel, KernelPolicy
+from bregopt.parts.named import NamedKernel, NamedRegularizer
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import Regularizer, Separable
@@ -161,6 +162,7 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
         return problem
     if not isinstance(problem, Problem):
         raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
+    problem = _with_parts(problem)
     if kernel is not None:
         problem = evolve(problem, kernel=kernel, prox=None)
     for part in (*problem.regularizer.distinct(), problem.kernel):
@@ -174,6 +176,25 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
         prox=found.prox,
         exact_prox=found.exact,
     )
+
+
+def _with_parts(problem: Problem) -> Problem:
+    """The problem with the parts that it has by name."""
+    H, kernel, start = problem.regularizer, problem.kernel, problem.start
+    if isinstance(kernel, NamedKernel):
+        kernel = make(KERNEL, kernel.spec)
+    if any(isinstance(part, NamedRegularizer) for part in H.distinct()):
+        H = Separable(_part(H[""]), **{name: _part(part) for name, part in H.named.items()})
+    if start is None and problem.shapes is not None:
+        start = make("start", defaults.START)
+    if kernel is problem.kernel and H is problem.regularizer and start is problem.start:
+        return problem
+    return evolve(problem, kernel=kernel, regularizer=H, start=start)
+
+
+def _part(H: Regularizer) -> Regularizer:
+    found: Regularizer = make("regularizer", H.spec) if isinstance(H, NamedRegularizer) else H
+    return found
 
 
 def with_kernels(problem: ResolvedProblem, kernels: Iterable[KernelPolicy]) -> ResolvedProblem:

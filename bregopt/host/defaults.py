@@ -3,6 +3,8 @@
 PROBLEM = "relu-nmd"
 """``bregopt solve data.mtx`` has to mean something: this is the model that the library was written for. The kit runs
 a regularizer on it too."""
+START = "scaled-random"
+"""Where a problem begins that says no more than the shapes of its blocks."""
 METHOD = "auto"
 """What ``solve`` does without a method: the selector that looks at the problem."""
 STOP = "plateau"

@@ -96,6 +96,18 @@ class Kernel(KernelPolicy):
         """The supremum of β ≥ 0 that keep Y + βD in the domain."""
         return math.inf
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether the domain is the whole space."""
+        return True
+
+    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+        """What is left of A ∈ ∂Φ(Y) where Y is near the end of the domain: on y > 0 it is ``min(y, a)`` entry by entry.
+
+        It is zero where Y is stationary on the closed domain, at its end too, where a may be large.
+        """
+        return A
+
     def scaled(self, weight: float) -> "Kernel | None":
         """``weight·ψ`` where the family has a form of its own for it."""
         return None
@@ -200,6 +212,15 @@ class KernelSum(Kernel):
 
     def longest(self, Y: Blocks, D: Blocks) -> float:
         return min(kernel.longest(Y, D) for _, kernel in self.terms)
+
+    @property
+    def everywhere(self) -> bool:
+        return all(kernel.everywhere for _, kernel in self.terms)
+
+    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+        for _, kernel in self.terms:
+            A = kernel.stationary(Y, A)
+        return A
 
 
 @final

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from typing import Any, final
 
+import numpy as np
 from attrs import Factory, evolve, field, frozen
 
 from bregopt.blocks import Array, Blocks
@@ -20,8 +21,8 @@ ROUNDING = 1e-12
 LAST_DIGITS = 8.0 * 2.0**-52
 """A vector made by a few operations in float64 is known to that part of the largest vectors that went into it."""
 Metric = Callable[[Blocks, Any], float]
-Update = Callable[[slice, Array], Array]
-"""``(rows, gradient on these rows) -> the new rows`` of the first block."""
+Update = Callable[[str, slice, Array], Array]
+"""``(block, rows, gradient on these rows) -> the new rows`` of the block."""
 
 
 @final
@@ -82,12 +83,14 @@ def _asked_for(found: Blocks | None) -> Blocks:
 @final
 @frozen(eq=False)
 class Sweep:
-    """What a sweep saw and made: W = W(Y), the new first block, and the gradient for the second after it."""
+    """What a sweep saw and made: W = W(Y), all blocks but the last, and the gradient for the last after them."""
 
     evaluation: Evaluation
     """at Y, without a gradient"""
-    first: Array
+    Y: Blocks
+    """every block as its update left it; the last is that of the old Y"""
     gradient: Array
+    """for the last block"""
 
 
 class Oracle(ABC):
@@ -106,18 +109,28 @@ class Oracle(ABC):
         return
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        """An update of both blocks with W = W(Y), for methods that go block by block.
+        """An update of the blocks one after the other with W = W(Y), for methods that go block by block.
 
-        ``update`` gets the gradient of F(·, W) for the first block at (Ū, V), and returns that block, U⁺; the gradient
-        for the second is taken at (U⁺, V̄), where (Ū, V̄) is ``at``. An update that treats rows on their own
-        (``row_wise``) may be called for some rows at a time. Here by two evaluations; an oracle may save one.
+        ``update`` gets the gradient of F(·, W) for a block and returns the new block. The gradient is taken where the
+        blocks before it are new, those after it are those of Y, and the block itself is that of ``at``. The last block
+        is left to the caller, with its gradient. An update that treats the rows of the first block on their own
+        (``row_wise``) may be called for some of its rows at a time. Here by an evaluation for each block; an oracle may
+        save some.
         """
-        first, second = Y.names
-        before = self.evaluate(Y, at=Y if at is Y else Blocks(**{first: at[first], second: Y[second]}))
-        new = update(slice(0, Y[first].shape[0]), before.gradient[first])
-        after = self.evaluate(Y, at=Blocks(**{first: new, second: at[second]}))
-        seen = evolve(before, at=None, gradient=None, value_at=None, products=before.products + after.products)
-        return Sweep(seen, new, after.gradient[second])
+        *others, last = Y.names
+        here, seen, products = Y, None, 0.0
+        for name in others:
+            before = self.evaluate(Y, at=_with(here, at, name, Y))
+            new = update(name, slice(0, len(Y[name])), before.gradient[name])
+            here, seen, products = here.replaced(**{name: new}), seen or before, products + before.products
+        after = self.evaluate(Y, at=_with(here, at, last, Y))
+        seen = evolve(seen or after, at=None, gradient=None, value_at=None, products=products + after.products)
+        return Sweep(seen, here, after.gradient[last])
+
+
+def _with(here: Blocks, at: Blocks, name: str, Y: Blocks) -> Blocks:
+    """``here`` with the block of ``at``; Y itself where that is what comes out."""
+    return here if at is Y else here.replaced(**{name: at[name]})
 
 
 @final
@@ -126,7 +139,8 @@ class PlainOracle(Oracle):
     """An evaluation made of ``argmin``, ``value`` and ``value_and_gradient``.
 
     Each of them needs the product of the blocks, and a gradient one product more for each block. So a value counts 2
-    products; with the gradient of two blocks at the same point it is 4, and at another point 5.
+    products; with the gradient of two blocks at the same point it is 4, and at another point 5. A sweep counts 2, and
+    for each block what its gradient takes: 2, or that of all blocks where F has no ``block_gradient`` of its own.
     """
 
     smooth: SmoothPart
@@ -147,6 +161,24 @@ class PlainOracle(Oracle):
         if not isinstance(norms, Mapping):
             raise wrong_result(self.block, "norms", "a mapping of names to numbers", norms)
         return Evaluation(Y, W, F + G, at, gradient, value_there, norms, metrics, products)
+
+    def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
+        """With one W for all blocks."""
+        seen = self.evaluate(Y)
+        price = 2.0 if type(self.smooth).block_gradient is not SmoothPart.block_gradient else 1.0 + len(Y.names)
+        *others, last = Y.names
+        here = Y
+        for name in others:
+            gradient = self._for_block(_with(here, at, name, Y), seen.W, name)
+            here = here.replaced(**{name: update(name, slice(0, len(Y[name])), gradient)})
+        seen = evolve(seen, products=seen.products + price * len(Y.names))
+        return Sweep(seen, here, self._for_block(_with(here, at, last, Y), seen.W, last))
+
+    def _for_block(self, Y: Blocks, W: Any, name: str) -> Array:
+        found = self.smooth.block_gradient(Y, W, name)
+        if not isinstance(found, np.ndarray) or found.shape != Y[name].shape:
+            raise wrong_result(self.smooth, "block_gradient", f"an array like the block '{name}' of {Y!r}", found)
+        return found
 
     def _with_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
         match self.smooth.value_and_gradient(Y, W):

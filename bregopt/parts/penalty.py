@@ -30,6 +30,11 @@ class ScalarPenalty:
         """Whether h is ``(ridge/2)·x²`` alone, so that a quadratic with h is minimised by a linear system."""
         return self.l1 == 0 and self.low == -math.inf and self.high == math.inf
 
+    @property
+    def bounded(self) -> bool:
+        """Whether h keeps x within bounds."""
+        return self.low > -math.inf or self.high < math.inf
+
     def values(self, X: Array) -> Array:
         """h of each entry, for entries that keep the bounds."""
         return self.l1 * np.abs(X) + (0.5 * self.ridge) * np.square(X)

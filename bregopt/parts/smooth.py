@@ -55,14 +55,28 @@ class SmoothPart(ABC):
     def gram(self, Y: Blocks, name: str) -> Array | None:
         """G, where F(·, W) is quadratic in this block with the same G for every row of it, or every column.
 
-        ``F(Y + E) = F(Y) + ⟨∇F, E⟩ + ½⟨EG, E⟩`` for an E in the first block, and ``½⟨GE, E⟩`` for one in the second.
+        ``F(Y + E) = F(Y) + ⟨∇F, E⟩ + ½⟨EG, E⟩`` for an E in this block, and ``½⟨GE, E⟩`` where it goes by columns.
         """
         return None
+
+    def by_columns(self, Y: Blocks, name: str) -> bool:
+        """Whether ``gram`` is for the columns of this block; here it is for those of the second one of two."""
+        return len(Y.names) == 2 and name == Y.names[1]
+
+    def block_gradient(self, Y: Blocks, W: Any, name: str) -> Array:
+        """``∇F(Y, W)`` for one block: an F that makes it for less than the whole gradient does so here."""
+        return self.value_and_gradient(Y, W)[1][name]
 
     def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
         """A Lipschitz constant of ∇F(·, W) in this block alone, for every W, the other blocks at Y; or ``None``."""
         G = self.gram(Y, name)
         return None if G is None else float(np.linalg.eigvalsh(G)[-1])
+
+    def block_kernel(self, Y: Blocks, name: str, gradient: Array) -> Kernel | None:
+        """A kernel φ of one block with ``F(X, W) ≤ F(Y, W) + ⟨∇F(Y, W), X − Y⟩ + D_φ(X, Y)`` for every X that differs
+        from Y in this block alone, whatever W is; the gradient is that of the block at Y. ``None`` where none is known.
+        """
+        return None
 
     def freeze(self, block: Any, fixed: Blocks) -> "tuple[SmoothPart, Any, KernelPolicy] | None":
         """F, the W block and a kernel for the other blocks, where those of ``fixed`` stay; ``None`` where unknown."""

@@ -102,6 +102,7 @@ PROBLEM: Table = {
     "smooth/gradient": smooth.inside(smooth.gradient),
     "smooth/value-consistent": smooth.inside(smooth.value_consistent),
     "smooth/gram": smooth.inside(smooth.gram),
+    "smooth/block-bounds": smooth.inside(smooth.block_bounds),
     "smooth/of-product": smooth.inside(smooth.of_product),
     "block/optimal": smooth.inside(oracle.optimal),
     "block/bounds": smooth.inside(oracle.bounds),

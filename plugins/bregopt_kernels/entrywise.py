@@ -177,6 +177,17 @@ class Entrywise(Kernel):
 
     @final
     @property
+    def everywhere(self) -> bool:
+        return False
+
+    @final
+    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+        """``min(y, a)``, and where the interval has an upper end ``max(a, y − top)``."""
+        a: Array = np.minimum(Y.flat, A.flat)
+        return A.like(a if self.top == math.inf else np.maximum(a, Y.flat - self.top))
+
+    @final
+    @property
     def strong_convexity(self) -> float:
         weights = self.weight.values() if isinstance(self.weight, Mapping) else (self.weight,)
         return self.flattest * min(float(np.min(w)) for w in weights)

@@ -49,6 +49,23 @@ class Given:
             check_kind(M.dtype, M.shape)
         return evolve(self, M=M, **{name: resolve_data(it) for name, it in self.companions.items()})
 
+    def unfolded(self, shape: tuple[int, int]) -> "Given":
+        """With every array as a matrix of this shape."""
+        if self.shape == shape or isinstance(self.M, Matrix):
+            return self
+        for name, array in self.companions.items():
+            _check_shape(name, array, self.shape)
+        arrays = {"M": self.M, **self.companions}
+        return evolve(self, **{name: _as_matrix(name, array, shape) for name, array in arrays.items()})
+
+
+def _as_matrix(name: str, array: Any, shape: tuple[int, int]) -> Any:
+    if not hasattr(array, "reshape"):
+        array = np.asarray(array)
+    if is_stored(array) or isinstance(array, RemoteArray):
+        raise DataError(f"The '{name}' must be in memory for this model: it is unfolded into a matrix.")
+    return array.reshape(shape)
+
 
 COMPANIONS = ("mask", "weights", "upper")
 

@@ -100,10 +100,12 @@ class Factorization(SmoothPart):
         G = self.model.gram(Y, name)
         return G if G is None or self.curvature == 1 else self.curvature * G
 
+    def by_columns(self, Y: Blocks, name: str) -> bool:
+        return self.model.by_columns(name)
+
     def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
-        if isinstance(self.model, Frozen):
-            return self.curvature * self.model.curvature
-        return super().block_lipschitz(Y, name)
+        L = self.model.block_curvature(Y, name)
+        return None if L is None else self.curvature * L
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         return constants(self, kernel, norms, reduced)
@@ -173,7 +175,7 @@ class LowRankBlock(ClosedFormBlock):
         """Refuse factors that do not fit M."""
         shapes = self.model.shapes(self.M.shape, self.rank)
         if Y.names != tuple(shapes) or any(Y[name].shape != shape for name, shape in shapes.items()):
-            wanted = " and ".join(f"{name}: {shape[0]}×{shape[1]}" for name, shape in shapes.items())
+            wanted = " and ".join(f"{name}: {'×'.join(map(str, shape))}" for name, shape in shapes.items())
             raise DataError(f"The factors must be {wanted} for this M and rank. Got {Y!r} instead.")
 
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> LazyW:

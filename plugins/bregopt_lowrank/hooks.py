@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from bregopt import ClosedFormBlock, KernelPolicy, Method, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl, make
 from bregopt_lowrank import model_checks
 from bregopt_lowrank.factorization import Factorization, LowRankBlock
+from bregopt_lowrank.forward import Convolution, Linear
 from bregopt_lowrank.losses import checks as loss_checks
 from bregopt_lowrank.losses.epsilon_insensitive import EpsilonInsensitive
 from bregopt_lowrank.losses.huber import Huber
@@ -20,6 +24,7 @@ from bregopt_lowrank.losses.quantile import Quantile
 from bregopt_lowrank.losses.quantised import Quantised
 from bregopt_lowrank.losses.square import Square
 from bregopt_lowrank.models import Model, Product, Symmetric, WithBias
+from bregopt_lowrank.multilinear import CP, Chain
 from bregopt_lowrank.newton.masked_newton import MaskedNewton
 from bregopt_lowrank.oracle import FusedOracle
 from bregopt_lowrank.policies import fixed, paper, s4, tight
@@ -40,13 +45,21 @@ LOSSES: dict[str, type[EntrywiseLoss]] = {
     "square": Square,
     "quantised": Quantised,
 }
-MODELS: dict[str, type[Model]] = {"product": Product, "symmetric": Symmetric, "with-bias": WithBias}
+MODELS: dict[str, type[Model]] = {
+    "product": Product,
+    "symmetric": Symmetric,
+    "with-bias": WithBias,
+    "cp": CP,
+    "chain": Chain,
+    "linear": Linear,
+    "convolution": Convolution,
+}
 EXAMPLES = {
     "loss": [
         "least-squares", "huber(0.3)", "quantile(0.9, 0.2)", "epsilon-insensitive(0.5)", "interval", "one-bit",
         "logistic", "ordinal(2)", "ordinal(7)", "modulus", "square", "quantised(-1, 2)",
     ],
-    "model": list(MODELS),
+    "model": ["product", "symmetric", "with-bias", "cp(3)", "cp(4)", "chain(3)", "chain(2)"],
 }  # fmt: skip
 
 
@@ -70,7 +83,13 @@ def bregopt_register(registry: Registrar) -> None:
 
 @hookimpl
 def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
-    return [(spec, make(kind, spec)) for spec in EXAMPLES.get(kind, [])]
+    found = [(spec, make(kind, spec)) for spec in EXAMPLES.get(kind, [])]
+    if kind == "model":
+        rng = np.random.default_rng(0)
+        A, X = rng.standard_normal((6, 4)), rng.standard_normal((3, 5))
+        found += [("linear", Linear(A)), ("linear, sparse", Linear(csr_array(A * (A > 0))))]
+        found += [("convolution", Convolution((3, 2))), ("chain with inputs", Chain(3, (2, 3), X))]
+    return found
 
 
 @hookimpl

@@ -7,14 +7,12 @@ import numpy as np
 
 import bregopt as bo
 from bregopt import Array, Blocks
-from bregopt.errors import DataError
-from bregopt_lowrank.models import Model, Shape, quartic
+from bregopt_lowrank.models import Model, Shape, Sided, quartic
 
 if TYPE_CHECKING:
     from bregopt.testing import RandomPoints
 
-SHAPES, RANK = ((5, 4), (4, 4)), 2
-"""The second is for a model that takes square matrices only."""
+RANK = 2
 SCALES = (0.1, 1.0, 10.0)
 AB = ((1.0, 0.0), (1.0, 3.0), (0.2, 1.0))
 """The a and b of the kernels that are tried."""
@@ -22,8 +20,8 @@ POINTS = 6
 
 
 def shapes(model: Model, draw: "RandomPoints") -> None:
-    """L is m×k and R is k×n, and both are affine in the blocks, each in its own side where sides are named."""
-    shape = _shape(model)
+    """L is m×k and R is k×n, both made of the blocks of their own side where sides are named, and affine if so said."""
+    model, shape = model.unfolded(model.typical)
     for Y, Z in _pairs(model, shape, draw):
         (L, R), (L_Z, R_Z), (L_mid, R_mid) = (model.factors(point) for point in (Y, Z, (Y + Z) * 0.5))
         show = "print([factor.shape for factor in part.factors(Y)])"
@@ -31,10 +29,10 @@ def shapes(model: Model, draw: "RandomPoints") -> None:
             found = f"The factors are {_times(L)} and {_times(R)}, for an M that is {shape[0]}×{shape[1]}"
             bo.testing.fail(found, bo.testing.snippet(show, Y=Y))
         for name, whole, half in (("L", (L + L_Z) / 2, L_mid), ("R", (R + R_Z) / 2, R_mid)):
-            if not np.allclose(whole, half, rtol=0, atol=1e-12 * (1 + np.abs(whole).max())):
+            if model.affine and not np.allclose(whole, half, rtol=0, atol=1e-12 * (1 + np.abs(whole).max())):
                 lines = "print(part.factors((Y + Z) * 0.5))", "print(part.factors(Y), part.factors(Z))"
                 bo.testing.fail(f"{name} is not affine in the blocks", bo.testing.snippet(*lines, Y=Y, Z=Z))
-        for number, side in enumerate(model.sides):
+        for number, side in enumerate(model.sides if isinstance(model, Sided) else ()):
             other = Blocks(**{name: (Y if name in side else Z)[name] for name in Y.names})
             if not np.array_equal(model.factors(other)[number], (L, R)[number]):
                 show = f"print(part.factors(Y)[{number}], part.factors(Z)[{number}])"
@@ -45,9 +43,9 @@ def shapes(model: Model, draw: "RandomPoints") -> None:
 def pull(model: Model, draw: "RandomPoints") -> None:
     """``⟨pull(SRᵀ, LᵀS), D⟩`` is the derivative of ``⟨S, A(Y)⟩`` along D.
 
-    A is of second order in Y, so that a central difference is the derivative, whatever the step.
+    A is of second order at most in one block, so that a central difference is the derivative, whatever the step.
     """
-    shape = _shape(model)
+    model, shape = model.unfolded(model.typical)
     for Y, D in _pairs(model, shape, draw):
         S = draw.gauss(shape)
         L, R = model.factors(Y)
@@ -71,9 +69,9 @@ def pull(model: Model, draw: "RandomPoints") -> None:
 
 def lift(model: Model, draw: "RandomPoints") -> None:
     """``lift(a, b)`` has the divergence of ``aψ1 + bψ2`` at the factors, or a larger one."""
-    if model.convex:
-        bo.testing.not_applicable("A convex model needs no more of its kernel than what a loss needs.")
-    shape = _shape(model)
+    if model.convex or not model.affine:
+        bo.testing.not_applicable("Only a model with affine factors has the kernel of its factors.")
+    model, shape = model.unfolded(model.typical)
     for Y, Z in _pairs(model, shape, draw):
         for a, b in AB:
             kernel = model.lift(a, b, shape)
@@ -91,7 +89,7 @@ def lift(model: Model, draw: "RandomPoints") -> None:
 
 def smad(model: Model, draw: "RandomPoints") -> None:
     """``D_f ≤ D_ψ`` with ψ = lift(1, ‖M‖₂) for the loss ``f = ½‖A(Y) − M‖²``."""
-    shape = _shape(model)
+    model, shape = model.unfolded(model.typical)
     for Y, Z in _pairs(model, shape, draw):
         M = draw.gauss(shape)
         if shape[0] == shape[1]:
@@ -116,21 +114,39 @@ def smad(model: Model, draw: "RandomPoints") -> None:
             bo.testing.fail(told, bo.testing.snippet(*lines, Y=Y, Z=Z, M=M))
 
 
+def gram(model: Model, draw: "RandomPoints") -> None:
+    """For an E in one block ``‖A(Y + E) − A(Y)‖²`` is ⟨EG, E⟩, or ⟨GE, E⟩, and at most block_curvature·‖E‖²."""
+    model, shape = model.unfolded(model.typical)
+    names = model.shapes(shape, RANK)
+    for Y, D in _pairs(model, shape, draw):
+        for name in names:
+            G, most, E = model.gram(Y, name), model.block_curvature(Y, name), D[name]
+            if G is None and most is None:
+                continue
+            moved = _matrix(model, Y.replaced(**{name: Y[name] + E})) - _matrix(model, Y)
+            square, size = float(np.vdot(moved, moved)), float(np.vdot(E, E))
+            lines = (
+                "A = lambda Y: part.factors(Y)[0] @ part.factors(Y)[1]",
+                f"print(part.gram(Y, {name!r}), part.block_curvature(Y, {name!r}))",
+                f"print(np.sum((A(Y.replaced({name}=Y[{name!r}] + E)) - A(Y)) ** 2), np.sum(E * E))",
+            )
+            code = bo.testing.snippet(*lines, Y=Y, E=E)
+            if most is not None and square > (1 + 1e-8) * most * size:
+                bo.testing.fail(f"block {name}: ‖A(Y + E) − A(Y)‖²/‖E‖² is above block_curvature, {most:.10g}", code)
+            if G is None:
+                continue
+            found = float(np.vdot(G @ E if model.by_columns(name) else E @ G, E))
+            if abs(found - square) > 1e-8 * (found + square):
+                bo.testing.fail(f"block {name}: gram gives {found:.10g} for ‖A(Y + E) − A(Y)‖² = {square:.10g}", code)
+
+
 CHECKS: dict[str, Callable[[Model, "RandomPoints"], None]] = {
     "model/shapes": shapes,
     "model/pull": pull,
     "model/lift": lift,
     "model/smad": smad,
+    "model/gram": gram,
 }
-
-
-def _shape(model: Model) -> Shape:
-    """A shape of M that the model takes."""
-    try:
-        model.check(SHAPES[0])
-    except DataError:
-        return SHAPES[1]
-    return SHAPES[0]
 
 
 def _pairs(model: Model, shape: Shape, draw: "RandomPoints") -> Iterator[tuple[Blocks, Blocks]]:

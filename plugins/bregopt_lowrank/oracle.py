@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
 from bregopt_lowrank.factorization import LazyW, LowRankBlock
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
-from bregopt_lowrank.models import Frozen, Product
+from bregopt_lowrank.models import Frozen, Product, Sided
 from bregopt_lowrank.passes.threads import one_blas_thread
 
 
@@ -58,7 +58,8 @@ class FusedOracle(Oracle):
             if part is not gradient[name]:
                 gradient[name][...] = part
         value = self._value_at(result) if elsewhere else result.value if at is Y else None
-        return self._evaluate(Y, (U, V), result, 4.0 if elsewhere else 3.0, at, at.like(flat), value)
+        products = model.products(gradient=True, elsewhere=at is not Y, value_at=elsewhere)
+        return self._evaluate(Y, (U, V), result, products, at, at.like(flat), value, (U_bar, V_bar))
 
     def _affine(self, model: Frozen, Y: Blocks, at: Blocks) -> Evaluation:
         """The gradient where one factor stays, for two products: X̄ − X is known from the other, and so is F at Ȳ."""
@@ -76,7 +77,8 @@ class FusedOracle(Oracle):
             left += bent
         found = model.pull(at, left, right)
         value = result.value + float(np.vdot(slope, change)) + 0.5 * float(np.vdot(bent, change))
-        return self._evaluate(Y, (U, V), result, 2.0, at, at.map(lambda name, _: found[name]), value)
+        gradient = at.map(lambda name, _: found[name])
+        return self._evaluate(Y, (U, V), result, 2.0, at, gradient, value, (U_bar, V_bar))
 
     def _value_at(self, result: PassResult) -> float:
         """``(c/2)‖X̄ − W‖² + G(W)``."""
@@ -84,30 +86,39 @@ class FusedOracle(Oracle):
         return 0.5 * result.distance / c + (result.value - 0.5 * result.residual / c)
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        """Three products where the update goes row by row, and M can take it so; else four."""
-        if not isinstance(self.block.model, Product):
+        """Three products where L is the first block, the update goes row by row, and M can take it so; else four.
+
+        S = E'(X) is that of Y for all blocks: those of L see SRᵀ, those of R see L⁺ᵀS, and what the new blocks add to
+        it takes no pass.
+        """
+        model = self.block.model
+        if not isinstance(model, Sided) or sum(model.sides, ()) != Y.names:
             return super().sweep(Y, at, update, row_wise=row_wise)
         self.block.check_shapes(Y)
-        row_wise, c = row_wise and self.block.M.row_wise_updates, self.block.curvature
-        (U, V), (U_bar, V_bar) = (Y["U"], Y["V"]), (at["U"], at["V"])
-        dU, gram = None if U_bar is U else U_bar - U, c * (V @ V.T)
-        left, U_new = np.empty_like(U), np.empty_like(U)
-
-        def renew(rows: slice, left: Array) -> Array:
-            gradient = left if dU is None else left + dU[rows] @ gram
-            U_new[rows] = update(rows, gradient)
-            return U_new[rows]
-
-        if row_wise:
-            result = self._pass(U, V, V_bar=V, left=left, update=renew)
+        c, (L, R), (lefts, rights) = self.block.curvature, model.factors(Y), model.sides
+        left = np.empty_like(L)
+        on_left = LeftSide(model, Y, at, left, c * (R @ R.T), update)
+        if row_wise and rights and L is Y[lefts[0]] and self.block.M.row_wise_updates:
+            result = self._pass(L, R, V_bar=R, left=left, update=on_left.rows)
+            here = Y.replaced(**{lefts[0]: on_left.new})
+            evaluation = self._evaluate(Y, (L, R), result, 3.0)
         else:
-            self._pass(U, V, V_bar=V, left=left)
-            renew(slice(0, U.shape[0]), left)
-            result = self._pass(U, V, U_bar=U_new)
-        gradient = _right(result) + (c * (U_new.T @ (U_new - U))) @ V
-        if V_bar is not V:
-            gradient += (c * (U_new.T @ U_new)) @ (V_bar - V)
-        return Sweep(self._evaluate(Y, (U, V), result, 3.0 if row_wise else 4.0), U_new, gradient)
+            result = self._pass(L, R, V_bar=R, left=left)
+            here, gradient = on_left.blocks(L, whole=not rights)
+            if not rights:
+                return Sweep(self._evaluate(Y, (L, R), result, 2.0 * len(Y) + (at is not Y)), here, gradient)
+            result = self._pass(L, R, U_bar=model.left(here))
+            evaluation = self._evaluate(Y, (L, R), result, 4.0)
+        new = model.left(here)
+        slope = _right(result) + (c * (new.T @ (new - L))) @ R
+        gram = c * (new.T @ new)
+        for name in rights:
+            point = here if at is Y else here.replaced(**{name: at[name]})
+            moved = slope if at is Y and name == rights[0] else slope + gram @ (model.right(point) - R)
+            gradient = model.part(point, name, moved)
+            if name != rights[-1]:
+                here = here.replaced(**{name: update(name, slice(0, len(Y[name])), gradient)})
+        return Sweep(evaluation, here, gradient)
 
     def _evaluate(
         self,
@@ -118,13 +129,13 @@ class FusedOracle(Oracle):
         at: Blocks | None = None,
         gradient: Blocks | None = None,
         value_at: float | None = None,
+        there: tuple[Array, Array] | None = None,
     ) -> Evaluation:
         block, (U, V) = self.block, factors
         residual, c = math.sqrt(result.residual), block.curvature
         norm_of_W = block.loss.norm_of_W(result.of_W, block.M)
         rounding = 0.0
-        if at is not None:
-            there = factors if at is Y else block.model.factors(at)
+        if there is not None:
             rounding = block.gradient_rounding(residual + math.sqrt(2.0 * c * result.cancelled), *there)
         return Evaluation(
             Y=Y,
@@ -140,6 +151,45 @@ class FusedOracle(Oracle):
             scale=block.scale(result.value, U, V) + result.cancelled,
             residual_rounding=rounding,
         )
+
+
+@final
+@frozen(eq=False)
+class LeftSide:
+    """The update of the blocks of L from SRᵀ."""
+
+    model: Sided
+    Y: Blocks
+    at: Blocks
+    left: Array
+    """SRᵀ at Y"""
+    gram: Array
+    """cRRᵀ"""
+    update: Update
+    new: Array = field(init=False)
+    """L where it is one block, as its rows come"""
+
+    @new.default
+    def _empty(self) -> Array:
+        return np.empty_like(self.left)
+
+    def rows(self, rows: slice, left: Array) -> Array:
+        """Some rows of the block that L is."""
+        first = self.Y.names[0]
+        gradient = left if self.at is self.Y else left + (self.at[first] - self.Y[first])[rows] @ self.gram
+        self.new[rows] = self.update(first, rows, gradient)
+        return self.new[rows]
+
+    def blocks(self, L: Array, *, whole: bool) -> tuple[Blocks, Array]:
+        """The blocks one after the other; where L is the ``whole`` of A, the gradient for the last one is left over."""
+        here, gradient, names = self.Y, self.left, self.model.sides[0]
+        for name in names:
+            point = here if self.at is self.Y else here.replaced(**{name: self.at[name]})
+            moved = self.left if point is self.Y else self.left + (self.model.left(point) - L) @ self.gram
+            gradient = self.model.part(point, name, moved)
+            if not (whole and name == names[-1]):
+                here = here.replaced(**{name: self.update(name, slice(0, len(self.Y[name])), gradient)})
+        return here, gradient
 
 
 def _right(result: PassResult) -> Array:

@@ -75,7 +75,9 @@ def low_rank(
         ``least-squares``, ``huber(0.5)``, ``logistic`` …, or one for each column:
         ``{"0:10": "logistic", "10:": "huber(1)"}``.
     model : str or Model
-        ``product``: UV; ``symmetric``: UUᵀ; ``with-bias``: UV + a1ᵀ + 1bᵀ.
+        ``product``: UV; ``symmetric``: UUᵀ; ``with-bias``: UV + a1ᵀ + 1bᵀ; ``cp(3)``: Σ u1_p ∘ u2_p ∘ u3_p for an M of
+        three dimensions; ``chain(3)``: U1 U2 U3; ``make("model", "linear", A)``: Ax;
+        ``make("model", "convolution", (5, 5))``: k ∗ x.
     U, V, … : Regularizer, str or Fixed
         H on each block, by the name of the block; ``bo.Fixed(V0)`` keeps the block as it is.
     kernel : str or Kernel
@@ -101,7 +103,10 @@ def low_rank(
         For the pass; by default ``BREGOPT_THREADS``, or as many as there are processors.
     """
     given = Given(M, mask, weights, upper).resolved()
-    chosen = _losses(loss, given.shape, owner)
+    named: Model = make("model", model)
+    form, matrix = named.unfolded(given.shape)
+    given = given.unfolded(matrix)
+    chosen = _losses(loss, matrix, owner)
     absent = missing or ("zeros" if all(part.zero == "missing" for part in chosen.losses) else None)
     data = read(evolve(given, missing=absent), dtype, threads, owner)
     _check_given(data, given.M, chosen, dtype, threads, upper, owner)
@@ -112,11 +117,10 @@ def low_rank(
         if not isinstance(data, LocalMatrix) or not data.in_memory:
             raise parameter("held_out", owner, "left out for an M that is not in memory", held_out)
         data, tested = split_off(data, held_out, np.random.default_rng(0))
-    form: Model = make("model", model)
     form.check(data.shape)
     blocks: dict[str, Any] = {"U": U, "V": V, **regularizers}
     fixed = {block: part.X for block, part in blocks.items() if isinstance(part, Fixed)}
-    size = _rank(rank, fixed, data.shape, owner)
+    size = _rank(rank, fixed, form, data.shape, owner)
     names = tuple(form.shapes(data.shape, size))
     for block, part in blocks.items():
         if block not in names and part != "none":
@@ -145,8 +149,6 @@ def low_rank(
 
 def _losses(loss: Losses, shape: Any, owner: str) -> ColumnLosses:
     """The loss of every column."""
-    if len(shape) != 2:
-        raise DataError(f"M must be a matrix with two dimensions. Got shape {tuple(shape)} instead.")
     columns = int(shape[1])
     if isinstance(loss, Mapping):
         found: list[EntrywiseLoss | None] = [None] * columns
@@ -211,9 +213,13 @@ def _check_given(
         raise DataError(f"M must be {unfit[0].data} for {unfit[0]!r}. Got {unfit[1]:g} instead.")
 
 
-def _rank(rank: Any, fixed: Mapping[str, Any], shape: tuple[int, int], owner: str) -> int:
-    m, n = shape
-    if fixed:
+def _rank(rank: Any, fixed: Mapping[str, Any], model: Model, shape: tuple[int, int], owner: str) -> int:
+    (m, n), ranks = shape, model.ranks(shape)
+    if ranks is None:
+        if rank is not None:
+            raise parameter("rank", owner, "left out: this model has none", rank)
+        return 1
+    if fixed and ("V" in fixed or "U" in fixed):
         X = fixed.get("V", fixed.get("U"))
         if np.ndim(X) != 2:
             raise DataError(f"A fixed block must be a matrix. Got {np.ndim(X)} dimensions instead.")
@@ -221,8 +227,9 @@ def _rank(rank: Any, fixed: Mapping[str, Any], shape: tuple[int, int], owner: st
         if rank is not None and rank != found:
             raise parameter("rank", owner, f"{found}, as the fixed block has it, or left out", rank)
         return int(found)
-    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 1 <= rank <= min(shape):
-        raise parameter("rank", owner, f"a whole number from 1 to {min(shape)}, as M is {m}×{n}", rank)
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank not in ranks:
+        most = f"from 1 to {ranks[-1]}, as M is {m}×{n}" if model.affine else ">= 1"
+        raise parameter("rank", owner, f"a whole number {most}", rank)
     return int(rank)
 
 

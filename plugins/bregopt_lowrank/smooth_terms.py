@@ -61,6 +61,9 @@ class WithSmooth(SmoothPart):
     def gram(self, Y: Blocks, name: str) -> Array | None:
         return None if name in self.terms else self.loss.gram(Y, name)
 
+    def by_columns(self, Y: Blocks, name: str) -> bool:
+        return self.loss.by_columns(Y, name)
+
     def block_lipschitz(self, Y: Blocks, name: str) -> float | None:
         loss = self.loss.block_lipschitz(Y, name)
         return loss if loss is None or name not in self.terms else loss + self.bounds[name].smoothness
@@ -110,14 +113,13 @@ class SmoothOracle(Oracle):
         return self.oracle.working()
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
-        first, second = Y.names
-        terms = self.smooth.terms
-        if first in terms:
-            slope = terms[first].gradient(at[first])
-            sweep = self.oracle.sweep(Y, at, lambda rows, left: update(rows, left + slope[rows]), row_wise=row_wise)
-        else:
-            sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
+        slopes, last = {name: S.gradient(at[name]) for name, S in self.smooth.terms.items()}, Y.names[-1]
+
+        def added(name: str, rows: slice, gradient: Array) -> Array:
+            return update(name, rows, gradient + slopes[name][rows] if name in slopes else gradient)
+
+        sweep = self.oracle.sweep(Y, at, added, row_wise=row_wise)
         S, evaluation = self.smooth.of(Y), sweep.evaluation
-        gradient = sweep.gradient + terms[second].gradient(at[second]) if second in terms else sweep.gradient
+        gradient = sweep.gradient + slopes[last] if last in slopes else sweep.gradient
         seen = evolve(evaluation, value=evaluation.value + S, scale=evaluation.scale + S)
         return evolve(sweep, evaluation=seen, gradient=gradient)

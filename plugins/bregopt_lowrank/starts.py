@@ -13,10 +13,17 @@ from bregopt_lowrank.matrices.matrix import Matrix
 
 
 def _block(problem: ProblemParts, name: str) -> LowRankBlock:
+    """Of a problem whose A is a product of U and V, or one of them."""
     if not isinstance(problem.block, LowRankBlock):
         raise IncompatibleError(
             f"The start '{name}' is made from the matrix that UV is to fit, and the {problem.name} has none: "
             "give the blocks to start from."
+        )
+    model = problem.block.model
+    if not model.affine or model.ranks(problem.block.M.shape) is None:
+        raise IncompatibleError(
+            f"The start '{name}' is for a product of two factors, and the model of the {problem.name} is another: "
+            "take scaled-random, or give the blocks to start from."
         )
     return problem.block
 
@@ -24,19 +31,22 @@ def _block(problem: ProblemParts, name: str) -> LowRankBlock:
 @final
 @frozen
 class ScaledRandom(Start):
-    """Gaussian U and V, each scaled to the Frobenius norm ``√‖M‖_F``; offsets are zero."""
+    """Gaussian U and V, each scaled to the Frobenius norm ``√‖M‖_F``; offsets are zero.
+
+    Each of n factors has the norm ``‖M‖_F^{1/n}``. Blocks of a problem that says no more than their shapes have entries
+    of variance 1/(number of columns).
+    """
 
     def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
-        block = _block(problem, "scaled-random")
-        shapes, size = block.model.shapes(block.M.shape, block.rank), np.sqrt(block.size)
-        return Blocks(**{name: _random(name, shape, size, rng) for name, shape in shapes.items()})
-
-
-def _random(name: str, shape: tuple[int, ...], size: float, rng: np.random.Generator) -> Array:
-    if name not in ("U", "V"):
-        return np.zeros(shape)
-    X = rng.standard_normal(shape)
-    return np.asarray(X * (size / np.linalg.norm(X)))
+        block = problem.block
+        if isinstance(block, LowRankBlock):
+            return block.model.start(block.model.shapes(block.M.shape, block.rank), block.size, rng)
+        if problem.shapes is None:
+            raise IncompatibleError(
+                f"The start 'scaled-random' needs the shapes of the blocks, and the {problem.name} does not tell them: "
+                "give Problem(shapes=...), or the blocks to start from."
+            )
+        return Blocks(**{name: rng.standard_normal(it) / np.sqrt(it[-1]) for name, it in problem.shapes.items()})
 
 
 @final

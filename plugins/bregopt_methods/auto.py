@@ -5,7 +5,7 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt import Blocks, Method, ResolvedProblem, Selector, Trait, make
+from bregopt import Blocks, Method, ResolvedProblem, Selector, SmoothPart, Trait, make
 from bregopt.errors import IncompatibleError
 
 SPARSE = 0.25
@@ -19,7 +19,7 @@ LARGE = 2**18
 @final
 @frozen
 class Auto(Selector):
-    """Picks by H, by density × rank and by size; the result says which method it was, and why."""
+    """Picks by what F and H can do, by density × rank and by size; the result says which method it was, and why."""
 
     def select(self, problem: ResolvedProblem, Y: Blocks) -> tuple[Method, str]:
         for spec, why in candidates(problem, Y):
@@ -30,34 +30,72 @@ class Auto(Selector):
         raise IncompatibleError(f"No method that auto knows takes the {problem.name}: name one with method=.")
 
 
+@final
+@frozen(eq=False)
+class Abilities:
+    """What a problem lets a method do."""
+
+    kernels: bool
+    """F brings a kernel for each block"""
+    grams: bool
+    """F is quadratic in each block, with one matrix for all lines of it"""
+    density: float | None
+    """the share of W that data fix"""
+    separable: bool
+    """H is a sum over entries"""
+    quadratic: bool
+    """H is zero, or Tikhonov's"""
+    bounded: bool
+    """H bounds entries, as nonneg does"""
+    weakly_convex: bool
+    """H is, so that every step has one minimiser"""
+    everywhere: bool
+    """the kernel is defined on the whole space"""
+
+    @classmethod
+    def of(cls, problem: ResolvedProblem, Y: Blocks) -> "Abilities":
+        F, penalties = problem.smooth, [problem.regularizer[name] for name in Y.names]
+        scalars = [H.scalar() for H in penalties]
+        return cls(
+            kernels=type(F).block_kernel is not SmoothPart.block_kernel,
+            grams=all(F.gram(Y, name) is not None for name in Y.names),
+            density=problem.block.density(),
+            separable=all(Trait.SEPARABLE in H.traits for H in penalties),
+            quadratic=all(h is not None and h.quadratic for h in scalars),
+            bounded=any(h is not None and h.bounded for h in scalars),
+            weakly_convex=all(H.weak_convexity is not None for H in penalties),
+            everywhere=problem.kernel.sample().everywhere,
+        )
+
+
 def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]:
     """Specs of methods, the best first, each with the reason for it."""
-    penalties = [problem.regularizer[name] for name in Y.names]
-    density = problem.block.density()
-    if density is None or any(problem.smooth.gram(Y, name) is None for name in Y.names):
-        yield "aapb", "F is no plain factorisation of data"
-    elif len(Y.names) != 2:
+    can = Abilities.of(problem, Y)
+    if can.kernels:
+        yield "bpalm", "F brings a kernel for each block"
+    if can.grams and can.separable:
+        yield from _by_blocks(problem, Y, can)
+    if can.weakly_convex:
+        yield "bella", "F has a kernel for all blocks at once, and H is weakly convex"
+    yield "aapb", "all that is known of F and H is a kernel and a proximal map"
+
+
+def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[tuple[str, str]]:
+    """For an F that is quadratic in each block, and an H that is a sum over entries."""
+    zero = problem.regularizer.is_zero
+    model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
+    newton, blocks = ("hybrid(els)", "els") if can.quadratic else ("hybrid", "ecd")
+    sparse = can.density is not None and can.density <= SPARSE
+    if can.density is not None and len(Y) == 1:
         yield "masked-newton", "one factor is fixed, so each row of the other is a small problem of its own"
-        yield "aapb", "one factor is fixed"
-    elif not all(Trait.SEPARABLE in H.traits for H in penalties):
-        yield "aapb", "H is not a sum over entries, so all that is known of it is its proximal map"
-    else:
-        first, second = (Y[name] for name in Y.names)
-        work, size = density * first.shape[1], first.shape[0] * second.shape[1]
-        scalars = [H.scalar() for H in penalties]
-        sparse, zero = density <= SPARSE, problem.regularizer.is_zero
-        if all(h is not None and h.quadratic for h in scalars):
-            model, newton, blocks = "H is zero" if zero else "H is Tikhonov's", "hybrid(els)", "els"
-        else:
-            model, newton, blocks = "H is a sum over entries", "hybrid", "ecd"
+    elif can.density is not None and len(Y) == 2:
+        first, second = Y
+        work, size = can.density * first.shape[1], first.shape[0] * second.shape[1]
         if (sparse or zero) and work <= CHEAP and size >= LARGE:
             given = f"{model}, M is sparse" if sparse else model
             yield newton, f"{given}, and density × rank is {work:.2g}: the curvature of each row is cheap"
-        if sparse or blocks == "els":
-            yield blocks, f"{model}, which goes block by block"
-        if problem.regularizer.weak_convexity is not None:
-            yield "bella", f"{model}, weakly convex, and data fix {density:.0%} of W"
-        yield "aapb", f"{model}, and data fix {density:.0%} of W"
+    if sparse or can.quadratic or can.bounded:
+        yield blocks, f"{model}, which goes block by block"
 
 
 def _takes(method: Method, problem: ResolvedProblem) -> bool:

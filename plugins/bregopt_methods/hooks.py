@@ -23,6 +23,7 @@ from bregopt_methods.nmd.tsvd import TSVD
 from bregopt_methods.nmf.gnmf import GNMF
 from bregopt_methods.nmf.hals import HALS
 from bregopt_methods.nmf.mu import MU
+from bregopt_methods.palm.bpalm import BPALM
 from bregopt_methods.palm.gipalm import GiPALM
 from bregopt_methods.palm.nipalm import NiPALM
 from bregopt_methods.palm.palm import IPALM, IPPALM, PALM, PPALM
@@ -39,6 +40,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "ippalm": IPPALM,
     "gipalm": GiPALM,
     "nipalm": NiPALM,
+    "bpalm": BPALM,
     "bmme": BMME,
     "bpg": bpg,
     "bpge": bpge,

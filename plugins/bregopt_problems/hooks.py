@@ -13,7 +13,7 @@ from bregopt_problems.dictionary import dictionary
 from bregopt_problems.graph_nmf import graph_nmf
 from bregopt_problems.graph_relu_nmd import graph_relu_nmd
 from bregopt_problems.logistic import logistic
-from bregopt_problems.measured import Measured, MeasuredOracle, RandomRay, LeadingEigenvector
+from bregopt_problems.measured import LeadingEigenvector, Measured, MeasuredOracle, RandomRay
 from bregopt_problems.nmf import nmf
 from bregopt_problems.no_w import NoW
 from bregopt_problems.nonnegative import AbsoluteRandom

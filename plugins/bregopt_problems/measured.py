@@ -17,8 +17,8 @@ ROUNDING = 1e-12
 """The part of its scale below which a difference of two values of F says nothing."""
 LAST_PLACES = 16.0 * 2.0**-52
 """To that part of the largest measurement each one is known."""
-LARGE = 2**22
-"""Entries of A from which on a product is worth several threads: 32 MiB, more than a cache."""
+LARGE = 2**18
+"""Entries of A from which on a product is worth several threads."""
 LOOSE = 1e-4
 """The tolerance of the eigenvector of a start."""
 FLOOR = 0.1
@@ -83,7 +83,8 @@ class MeasuredOracle(Oracle):
             return nullcontext()
         from threadpoolctl import threadpool_limits
 
-        return threadpool_limits(1, user_api="blas")
+        one: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+        return one
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         F, A = self.smooth, self.smooth.A

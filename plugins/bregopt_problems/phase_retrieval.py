@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Norms, Problem, Regularizer, Smad, SmoothPart, make
 from bregopt.errors import DataError, parameter
-from bregopt_problems.measured import LAST_PLACES, Measured, Misfit, LeadingEigenvector
+from bregopt_problems.measured import LAST_PLACES, LeadingEigenvector, Measured, Misfit
 from bregopt_problems.measurements import Measurements, Numbers, read_data, read_measurements
 
 OWNER = "phase-retrieval"

@@ -8,14 +8,8 @@ from attrs import frozen
 
 from bregopt import Array, Kernel, KernelPolicy, Norms, Problem, Regularizer, Smad, make
 from bregopt.errors import DataError
-from bregopt_problems.measured import LAST_PLACES, Measured, Misfit, LeadingEigenvector
-from bregopt_problems.measurements import (
-    Measurements,
-    Numbers,
-    largest_eigenvalue,
-    read_data,
-    read_measurements,
-)
+from bregopt_problems.measured import LAST_PLACES, LeadingEigenvector, Measured, Misfit
+from bregopt_problems.measurements import Measurements, Numbers, largest_eigenvalue, read_data, read_measurements
 from bregopt_problems.no_w import NoW
 
 OWNER = "quadratic-inverse"

@@ -26,6 +26,8 @@ WORDS = {
     "solve.py": {"tolerance"},  # an argument of bregopt.solve
     "api.py": {"tolerance"},  # the same
     "mtx.py": {"symmetric"},  # a word of the Matrix Market format
+    "problem.py": {"blocks"},  # a word of the command line
+    "oracle.py": {"spectral"},  # a norm of W
     "history.py": {"stationarity"},  # a column of the history
 }
 """Strings that are words of the core's own, though a part has the same name."""

@@ -368,13 +368,6 @@ def test_an_F_without_Gram_matrices_is_refused(method):
         bo.solve(own(np.ones((3, 4)), known=False), method=method, start=start, max_iterations=1)
 
 
-@pytest.mark.parametrize("method", ["ecd", "els", "aals"])
-def test_another_number_of_blocks_is_refused(method):
-    start = bo.Blocks(A=np.ones((3, 1)), B=np.ones((1, 4)), C=np.ones(2))
-    with pytest.raises(IncompatibleError, match="needs two blocks"):
-        bo.solve(own(np.ones((3, 4))), method=method, start=start, max_iterations=1)
-
-
 def test_the_number_of_sweeps_is_checked():
     with pytest.raises(ParameterError, match="'sweeps' parameter of ECD must be a whole number >= 1"):
         bo.make("method", "ecd(sweeps=0)")

@@ -118,6 +118,6 @@ def test_the_plain_oracle_charges_the_products_that_are_made():
         assert evaluation.products == made
     for at in (Y, Z):
         sweep, made = charged_and_made(
-            lambda at=at: oracle.sweep(Y, at, lambda rows, gradient: Y.U[rows] - 0.1 * gradient, row_wise=True)
+            lambda at=at: oracle.sweep(Y, at, lambda name, rows, gradient: Y.U[rows] - 0.1 * gradient, row_wise=True)
         )
         assert sweep.evaluation.products == made

@@ -95,10 +95,10 @@ def test_a_sweep_gives_what_it_gives_here_for_one_product_more(pair, extrapolate
     Y, other = points()
     at = other if extrapolated else Y
     one, two = (
-        problem.oracle.sweep(Y, at, lambda rows, gradient: at["U"][rows] - 0.01 * gradient, row_wise=True)
+        problem.oracle.sweep(Y, at, lambda name, rows, gradient: at["U"][rows] - 0.01 * gradient, row_wise=True)
         for problem in pair
     )
-    np.testing.assert_allclose(two.first, one.first, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(two.Y.U, one.Y.U, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(two.gradient, one.gradient, rtol=1e-10, atol=1e-11)
     assert two.evaluation.value == pytest.approx(one.evaluation.value, rel=1e-13)
     assert (one.evaluation.products, two.evaluation.products) == (3.0, 4.0)

@@ -169,7 +169,6 @@ class HalfSilent(Silent):
     [
         (Silent(), "UV", "Silent knows none.*gram or block_lipschitz.*aapb"),
         (HalfSilent(), "UV", "block 'V', and HalfSilent does not know it.*aapb"),
-        (HalfSquares(), "UVX", "needs two blocks. Got U, V, X instead.*aapb"),
     ],
 )
 @pytest.mark.parametrize("method", ["gipalm", "nipalm", "bmme"])

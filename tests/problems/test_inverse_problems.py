@@ -377,6 +377,16 @@ def test_apb_is_error_reduction_where_A_is_an_isometry_and_so_with_a_fourier_ope
     assert distance(signal(problem, recovered.Y), x_true) < 1e-7
 
 
+@pytest.mark.parametrize("complex_too", [False, True], ids=["real", "complex"])
+def test_partial_palm_takes_the_steps_of_apb(complex_too):
+    A, b, _ = gaussian(30, 6, complex_too=complex_too)
+    problem = bo.compose("phase-retrieval", A, b, H="ridge(0.5)")
+    one, other = (bo.solve(problem, method=method, max_iterations=40) for method in ("apb", "ppalm"))
+    np.testing.assert_allclose(one.Y.x, other.Y.x, rtol=1e-9)
+    assert one.certificate.guaranteed
+    assert other.certificate.guaranteed
+
+
 def test_the_reduced_function_has_no_bound_from_below():
     A, b, _ = gaussian(12, 3)
     problem = bo.compose("phase-retrieval", A, b)

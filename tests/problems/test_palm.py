@@ -455,7 +455,6 @@ class HalfSilent(Silent):
     [
         (Silent(), "xy", "Silent knows none.*gram or block_lipschitz.*aapb"),
         (HalfSilent(), "xy", "block 'y', and HalfSilent does not know it.*gram or block_lipschitz.*aapb"),
-        (Vectors(), "xyz", "needs two blocks. Got x, y, z instead.*aapb"),
     ],
 )
 def test_a_problem_that_does_not_fit_is_refused_with_what_would(smooth, blocks, words):

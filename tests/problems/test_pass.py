@@ -116,9 +116,9 @@ def test_products_over_few_non_zeros_are_those_of_the_whole_tile(form, share, mo
         np.testing.assert_allclose(one.gradient.U, S @ V.T, rtol=0, atol=1e-11)
         np.testing.assert_allclose(one.gradient.V, U.T @ S, rtol=0, atol=1e-11)
         assert one.value == pytest.approx(0.5 * np.sum(S**2), rel=1e-12)
-        swept = problem.oracle.sweep(Y, Y, lambda rows, gradient: U[rows] - 0.1 * gradient, row_wise=True)
+        swept = problem.oracle.sweep(Y, Y, lambda name, rows, gradient: U[rows] - 0.1 * gradient, row_wise=True)
         U_new = U - 0.1 * (S @ V.T)
-        np.testing.assert_allclose(swept.first, U_new, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(swept.Y.U, U_new, rtol=0, atol=1e-11)
         np.testing.assert_allclose(swept.gradient, U_new.T @ (S + (U_new - U) @ V), rtol=0, atol=1e-10)
 
 
@@ -182,7 +182,7 @@ def test_a_walk_is_compiled_once_whoever_owns_its_arrays(form, M, monkeypatch):
         problem.oracle.evaluate(Y)
         problem.oracle.evaluate(Y, at=Y)
         problem.oracle.evaluate(Y, at=bo.Blocks(U=1.1 * Y.U, V=Y.V), value_at=True)
-        evaluations.append(problem.oracle.sweep(Y, Y, lambda rows, gradient, Y=Y: Y.U[rows], row_wise=True))
+        evaluations.append(problem.oracle.sweep(Y, Y, lambda name, rows, gradient, Y=Y: Y.U[rows], row_wise=True))
     np.testing.assert_array_equal(evaluations[0].gradient, evaluations[1].gradient)
     assert walk.signatures
     assert len(set(map(str, walk.signatures)) - before) <= 1, "one for both, unless it was there already"

@@ -50,7 +50,7 @@ class Update:
     def __init__(self, U, row_wise):
         self.U, self.row_wise, self.rows, self.threads = U, row_wise, [], set()
 
-    def __call__(self, rows, G):
+    def __call__(self, name, rows, G):
         self.rows.append(rows)
         self.threads.add(threading.get_ident())
         moved = self.U[rows] - STEP * (G if self.row_wise else G - G.mean(axis=0))
@@ -60,7 +60,7 @@ class Update:
 def by_hand(M, Y, at, update):
     """W, the new U and the gradient for V, from dense matrices."""
     W = np.where(M > 0, M, np.minimum(0, Y.U @ Y.V))
-    U = update(slice(0, len(M)), (at.U @ Y.V - W) @ Y.V.T)
+    U = update("U", slice(0, len(M)), (at.U @ Y.V - W) @ Y.V.T)
     return W, U, U.T @ (U @ at.V - W)
 
 
@@ -69,7 +69,7 @@ def assert_right(problem, M, Y, at, row_wise, rtol=1e-10):
     update = Update(at.U, row_wise)
     swept = problem.oracle.sweep(Y, at, update, row_wise=row_wise)
     W, U, gradient = by_hand(M, Y, at, Update(at.U, row_wise))
-    np.testing.assert_allclose(swept.first, U, rtol=0, atol=rtol * np.abs(U).max())
+    np.testing.assert_allclose(swept.Y.U, U, rtol=0, atol=rtol * np.abs(U).max())
     np.testing.assert_allclose(swept.gradient, gradient, rtol=0, atol=rtol * np.abs(gradient).max())
     assert swept.evaluation.value == pytest.approx(0.5 * np.sum((W - Y.U @ Y.V) ** 2), rel=rtol)
     assert swept.evaluation.norms["frobenius"] == pytest.approx(np.linalg.norm(W), rel=rtol)
@@ -126,10 +126,8 @@ class Alternating(bo.Method):
 
     def advance(self, problem, state):
         Y = state.Y
-        swept = problem.oracle.sweep(Y, Y, lambda rows, G: Y.U[rows] - STEP * G, row_wise=self.row_wise)
-        return self.state(
-            state.iteration + 1, bo.Blocks(U=swept.first, V=Y.V - STEP * swept.gradient), swept.evaluation
-        )
+        swept = problem.oracle.sweep(Y, Y, lambda name, rows, G: Y.U[rows] - STEP * G, row_wise=self.row_wise)
+        return self.state(state.iteration + 1, bo.Blocks(U=swept.Y.U, V=Y.V - STEP * swept.gradient), swept.evaluation)
 
     def state(self, iteration, Y, evaluation):
         figures = {

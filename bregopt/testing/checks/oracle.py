@@ -136,20 +136,18 @@ def _difference_of_evaluations(one: Evaluation, two: Evaluation, value_at: bool 
 
 
 def sweep_equals_plain(part: ProblemAt, draw: RandomPoints) -> None:
-    """The new first block, the gradient for the second and the evaluation are the same; each row is asked for once."""
+    """The new blocks, the gradient for the last and the evaluation are the same; each row is asked for once."""
     problem, start = part
     oracle, plain = _oracles(problem)
-    if len(start.names) != 2:
-        not_applicable("A sweep is one over two blocks.")
     for Y in (start, nearby(problem, start, draw, 1.0)):
         step = _step(problem, plain, Y)
         for at in (Y, nearby(problem, Y, draw, 0.3)):
             for row_wise in DIRECTIONS:
-                update = RecordedUpdate(at[Y.names[0]], step, row_wise)
+                update = RecordedUpdate(at, step, row_wise)
                 one = oracle.sweep(Y, at, update, row_wise=row_wise)
                 missed = update.missed()
                 two = Oracle.sweep(plain, Y, at, update, row_wise=row_wise)
-                between = Blocks(**dict(zip(Y.names, (two.first, at[Y.names[1]]), strict=True)))
+                between = two.Y.replaced(**{Y.names[-1]: at[Y.names[-1]]})
                 inside = domain_of(problem).contains(between)
                 found = missed or (_difference_of_sweeps(one, two) if inside else None)
                 if found:
@@ -163,22 +161,25 @@ def sweep_equals_plain(part: ProblemAt, draw: RandomPoints) -> None:
 class RecordedUpdate:
     """``X̄ − step·G``, or with the mean over all rows taken off G; it notes the rows it was asked for."""
 
-    X_bar: Array
+    at: Blocks
     step: float
     row_wise: bool
-    asked: list[slice] = field(factory=list)
+    asked: list[tuple[str, slice]] = field(factory=list)
 
-    def __call__(self, rows: slice, G: Array) -> Array:
-        self.asked.append(rows)
-        return self.X_bar[rows] - self.step * (G if self.row_wise else G - G.mean(axis=0))
+    def __call__(self, name: str, rows: slice, G: Array) -> Array:
+        self.asked.append((name, rows))
+        return self.at[name][rows] - self.step * (G if self.row_wise else G - G.mean(axis=0))
 
     def missed(self) -> str | None:
         """A row that it was not asked for once."""
-        times = np.zeros(len(self.X_bar), dtype=int)
-        for rows in self.asked:
-            times[rows] += 1
-        row = int(np.argmax(times != 1))
-        return None if times[row] == 1 else f"the update is asked {times[row]} times for row {row}, not once,"
+        for name in self.at.names[:-1]:
+            times = np.zeros(len(self.at[name]), dtype=int)
+            for block, rows in self.asked:
+                times[rows] += block == name
+            row = int(np.argmax(times != 1))
+            if times[row] != 1:
+                return f"the update is asked {times[row]} times for row {row} of {name}, not once,"
+        return None
 
 
 def _step(problem: Problem | ResolvedProblem, plain: PlainOracle, Y: Blocks) -> float:
@@ -192,8 +193,10 @@ def _step(problem: Problem | ResolvedProblem, plain: PlainOracle, Y: Blocks) -> 
 
 def _difference_of_sweeps(one: Sweep, two: Sweep) -> str | None:
     """What differs between two sweeps."""
-    for name, called in (("first", "the new first block"), ("gradient", "the gradient for the second block")):
-        mine, plain = getattr(one, name), getattr(two, name)
+    if one.Y.layout != two.Y.layout:
+        return "the blocks have other names or shapes"
+    pairs = [(f"the new block {name}", one.Y[name], two.Y[name]) for name in two.Y.names[:-1]]
+    for called, mine, plain in (*pairs, ("the gradient for the last block", one.gradient, two.gradient)):
         if np.shape(mine) != plain.shape or not np.abs(mine - plain).max() <= 1e-10 * np.abs(plain).max():
             return f"{called} is another"
     return _difference_of_evaluations(one.evaluation, two.evaluation)
@@ -201,14 +204,15 @@ def _difference_of_sweeps(one: Sweep, two: Sweep) -> str | None:
 
 def _code(Y: Blocks, at: Blocks, place: str, step: float, row_wise: bool) -> str:
     """Python that sweeps with both oracles, and shows the rows that the first one asked for."""
-    update = f"update = lambda rows, G: asked.append(rows) or X_bar[rows] - step * {DIRECTIONS[row_wise]}"
+    step_to = f"{place}[name][rows] - step * {DIRECTIONS[row_wise]}"
+    update = f"update = lambda name, rows, G: asked.append((name, rows)) or {step_to}"
     lines = (
-        f"asked, X_bar = [], {place}[{Y.names[0]!r}]",
+        "asked = []",
         update,
         f"one = oracle.sweep(Y, {place}, update, row_wise={row_wise})",
         "print(asked)",
         f"two = bo.Oracle.sweep(plain, Y, {place}, update, row_wise={row_wise})",
-        "for swept in (one, two): print(swept.first, swept.gradient, swept.evaluation)",
+        "for swept in (one, two): print(*swept.Y, swept.gradient, swept.evaluation)",
     )
     given = {"Y": Y} if at is Y else {"Y": Y, "at": at}
     return snippet(*ORACLES, *lines, step=step, **given)

@@ -62,6 +62,12 @@ def inside(check: Callable[[ProblemAt, RandomPoints], None]) -> Callable[[Proble
     return checked
 
 
+BLOCK_STEPS = (0.01, 0.3, 3.0)
+"""Lengths of the moves of one block, relative to its norm."""
+POWER_STEPS = 8
+"""Towards the direction in which F bends most."""
+
+
 def nearby(problem: Problem, Y: Blocks, draw: RandomPoints, size: float) -> Blocks:
     """A point at this distance from Y, relative to its norm, or nearer where the domain ends."""
     flat = draw.gauss(Y.flat.shape)
@@ -123,15 +129,15 @@ def gram(part: ProblemAt, draw: RandomPoints) -> None:
             if G is None:
                 continue
             E = _within(problem, Y, _only(Y.like(draw.gauss(Y.flat.shape)), name))
-            there, rise = F.value(Y + E, W), slope.dot(E)
-            bends = [0.5 * float(np.vdot(EG, E[name])) for EG in _times(Y, E, G, name)]
-            show = f"print(F.gram(Y, {name!r}), F.value(Y + E, W) - F.value(Y, W))"
+            there, rise, columns = F.value(Y + E, W), slope.dot(E), F.by_columns(Y, name)
+            show = f"print(F.gram(Y, {name!r}), F.by_columns(Y, {name!r}), F.value(Y + E, W) - F.value(Y, W))"
             code = snippet(HEAD, W_OF_Y, show, Y=Y, E=E)
-            if not bends:
+            size = Y[name].shape[0 if columns else -1] if Y[name].ndim == 2 else None
+            if np.shape(G) != (size, size):
                 fail(f"block {name} has shape {Y[name].shape}, and its Gram matrix {np.shape(G)}", code)
-            apart = [(abs(there - value - rise - bend), abs(value) + abs(rise) + abs(bend)) for bend in bends]
-            if not any(gap <= TOLERANCE * size for gap, size in apart):
-                told = f"F(Y + E) is {number(there)}, and {number(value + rise + bends[0])} by the Gram matrix"
+            bend = 0.5 * float(np.vdot(G @ E[name] if columns else E[name] @ G, E[name]))
+            if not abs(there - value - rise - bend) <= TOLERANCE * (abs(value) + abs(rise) + abs(bend)):
+                told = f"F(Y + E) is {number(there)}, and {number(value + rise + bend)} by the Gram matrix"
                 fail(f"block {name}: {told}", code)
 
 
@@ -155,12 +161,54 @@ def of_product(part: ProblemAt, draw: RandomPoints) -> None:
             fail(f"Y and Z have the same product, and F is {told}: of_product is not so", snippet(HEAD, show, Y=Y, Z=Z))
 
 
-def _times(Y: Blocks, E: Blocks, G: Array, name: str) -> list[Array]:
-    """EG for the first block, GE for the second of two; of other blocks every product that their shape allows."""
-    X, place = E[name], Y.names.index(name)
-    both = {"EG": X.shape[-1:] == np.shape(G)[:1], "GE": X.shape[-2:-1] == np.shape(G)[-1:]}
-    wanted = ("EG",) if place == 0 else ("GE",) if len(Y.names) == 2 else ("EG", "GE")
-    return [X @ G if side == "EG" else G @ X for side in wanted if both[side]]
+def block_bounds(part: ProblemAt, draw: RandomPoints) -> None:
+    """In each block ``F(Y + E) ≤ F(Y) + ⟨∇F, E⟩ + (L/2)‖E‖²``, and with D_φ of ``block_kernel`` for the last term."""
+    problem, start = part
+    F = problem.smooth
+    for Y in (start, nearby(problem, start, draw, 1.0)):
+        W = problem.block.argmin(F, Y)
+        value, slope = F.value_and_gradient(Y, W)
+        for name in Y.names:
+            alone = F.block_gradient(Y, W, name)
+            if np.shape(alone) != Y[name].shape or not _close(alone, slope[name]):
+                show = f"print(F.block_gradient(Y, W, {name!r}), F.value_and_gradient(Y, W)[1][{name!r}])"
+                fail(f"block {name}: block_gradient is not the gradient of the block", snippet(HEAD, W_OF_Y, show, Y=Y))
+            L, phi = F.block_lipschitz(Y, name), F.block_kernel(Y, name, slope[name])
+            for size in BLOCK_STEPS if L is not None or phi is not None else ():
+                D = _steepest(problem, Y, W, name, draw)
+                E = _within(problem, Y, D * (size * (_norm(Y[name]) or 1.0) / _norm(D[name])))
+                rise = F.value(Y + E, W) - value - slope.dot(E)
+                X, Z = (Blocks(**{name: it[name]}) for it in (Y + E, Y))
+                bounds = {
+                    "(L/2)‖E‖²": math.inf if L is None else 0.5 * L * E.dot(E),
+                    "D_φ": math.inf if phi is None else phi.divergence(X, Z),
+                }
+                for called, bound in bounds.items():
+                    if rise > bound + TOLERANCE * (abs(value) + abs(slope.dot(E)) + abs(rise)):
+                        show = f"print(F.value(Y + E, W) - F.value(Y, W), F.block_lipschitz(Y, {name!r}))"
+                        told = f"block {name}: F rises by {number(rise)} over its tangent, {called} is {number(bound)}"
+                        fail(told, snippet(HEAD, W_OF_Y, show, Y=Y, E=E))
+
+
+def _steepest(problem: Problem, Y: Blocks, W: Any, name: str, draw: RandomPoints) -> Blocks:
+    """A direction in one block in which F bends much, by a few power steps with its Hessian."""
+    F, D = problem.smooth, _only(Y.like(draw.gauss(Y.flat.shape)), name)
+    here = F.block_gradient(Y, W, name)
+    for _ in range(POWER_STEPS):
+        near = _within(problem, Y, D * (1e-3 * (_norm(Y[name]) or 1.0) / _norm(D[name])))
+        bent = F.block_gradient(Y + near, W, name) - here
+        if not _norm(bent) > 0:
+            return D
+        D = D.replaced(**{name: bent})
+    return D
+
+
+def _close(X: Array, Y: Array) -> bool:
+    return bool(np.abs(X - Y).max() <= TOLERANCE * (np.abs(Y).max() or 1.0))
+
+
+def _norm(X: Array) -> float:
+    return float(np.linalg.norm(X))
 
 
 def upper(part: ProblemAt, draw: RandomPoints) -> None:

@@ -1,13 +1,17 @@
 """The data matrix behind a problem, wherever it lies: what one pass over it is asked for, and what it returns."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, final
 
 import numpy as np
 from attrs import astuple, evolve, frozen
 
-from bregopt import Array, Update
+from bregopt import Array
 from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile
+
+RowUpdate = Callable[[slice, Array], Array]
+"""``(rows, S V̄ᵀ on these rows) -> rows that go on in place of Ū's``."""
 
 
 @final
@@ -29,7 +33,7 @@ class PassRequest:
     """where S V̄ᵀ is to be written, m×r; needed with V̄"""
     distance: bool = False
     """whether ‖c(ŪV̄ − W)‖² is wanted; with Ū and V̄"""
-    update: Update | None = None
+    update: RowUpdate | None = None
     """takes rows of S V̄ᵀ as they come, and returns those that go on in place of Ū's
 
     Only with V̄, without Ū, and where the matrix has ``row_wise_updates``.

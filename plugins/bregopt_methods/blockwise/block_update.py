@@ -1,4 +1,4 @@
-"""An update of both blocks with W held: each is improved on its own model, and Φ is bounded for nothing."""
+"""An update of all blocks with W held: each is improved on its own model, and Φ is bounded for nothing."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ DIGITS = 0.1
 @final
 @frozen(eq=False)
 class BlockModel:
-    """``⟨∇F, E⟩ + ½⟨EG, E⟩ + H(X + E)`` on the lines of a block: the rows of the first, the columns of the second."""
+    """``⟨∇F, E⟩ + ½⟨EG, E⟩ + H(X + E)`` on the lines of a block: its rows, or its columns."""
 
     G: Array
     H: Regularizer
@@ -49,35 +49,51 @@ class BlockUpdate:
 
 
 def block_update(problem: ResolvedProblem, y: Blocks, solver: Solver, *, row_wise: bool) -> BlockUpdate:
-    """U⁺ on its model at y, then V⁺ on its model at (U⁺, V): three products where ``row_wise``, else four."""
-    first, second = y.names
-    U, V, H = y[first], y[second], problem.regularizer
-    flat, gains = np.empty_like(y.flat), list[tuple[int, float, float]]()
-    xi = y.layout.views(flat)
-    on_U = BlockModel(gram(problem, y, first), H[first], False, U.shape[0])
-    step = solver(on_U)
+    """X⁺ of each block on its model where the blocks before it are new.
 
-    def update(rows: slice, gradient: Array) -> Array:
-        new, xi[first][rows] = step(U[rows], gradient)
-        gains.append((rows.start, *_gain(on_U, new - U[rows], gradient, xi[first][rows])))
-        return new
+    Two blocks of a factorisation take three products where ``row_wise``, else four.
+    """
+    H, F = problem.regularizer, problem.smooth
+    flat, slopes, gains = y.flat.copy(), np.empty_like(y.flat), list[tuple[int, int, float, float]]()
+    new, xi = y.layout.views(flat), y.layout.views(slopes)
 
-    sweep = problem.oracle.sweep(y, y, update, row_wise=row_wise)
-    half = y.map(lambda name, old: sweep.first if name == first else old)
-    on_V = BlockModel(gram(problem, half, second), H[second], True, V.shape[1])
-    VT, xi[second].T[...] = solver(on_V)(V.T, sweep.gradient.T)
-    Y = y.map(lambda name, _: sweep.first if name == first else VT.T)
+    def planned(here: Blocks, name: str) -> tuple[BlockModel, Step]:
+        columns = F.by_columns(here, name)
+        model = BlockModel(gram(problem, here, name), H[name], columns, here[name].shape[columns])
+        return model, solver(model)
 
-    last = _gain(on_V, VT - V.T, sweep.gradient.T, xi[second].T)
-    pairs = [*(gain for _, *gain in sorted(gains)), last]  # in an order that no thread decides
-    changes, F, penalty = [change for change, _ in pairs], sweep.evaluation.value, H.value(Y)
-    size = math.sqrt(abs(float(np.vdot(on_U.G, on_V.G))))  # ‖U⁺V‖
+    plans = {y.names[0]: planned(y, y.names[0])}
+
+    def update(name: str, rows: slice, gradient: Array) -> Array:
+        if name not in plans:  # the blocks before it are done
+            plans[name] = planned(y.like(flat.copy()), name)
+        model, step = plans[name]
+        old, target, there = y[name][rows], new[name][rows], xi[name][rows]
+        if model.columns:
+            old, target, there, gradient = old.T, target.T, there.T, gradient.T
+        target[...], there[...] = step(old, gradient)
+        gains.append((y.names.index(name), rows.start or 0, *_gain(model, target - old, gradient, there)))
+        return new[name][rows]
+
+    by_rows = row_wise and not plans[y.names[0]][0].columns
+    sweep = problem.oracle.sweep(y, y, update, row_wise=by_rows)
+    last = y.names[-1]
+    update(last, slice(None), sweep.gradient)
+
+    pairs = [gain[2:] for gain in sorted(gains)]  # in an order that no thread decides
+    Y = y.like(flat)
+    changes, value, penalty = [change for change, _ in pairs], sweep.evaluation.value, H.value(Y)
+    X, G = (y[last].T if plans[last][0].columns else y[last]), plans[last][0].G
+    size = math.sqrt(abs(float(np.vdot(X @ G, X))))  # √c‖A‖ with all blocks new but the last
     return BlockUpdate(
         evaluation=sweep.evaluation,
         Y=Y,
-        xi=y.like(flat),
-        bound=F + sum(changes) + penalty,
-        scale=sweep.evaluation.scale + sum(map(abs, changes)) + abs(penalty) + DIGITS * size * math.sqrt(2.0 * abs(F)),
+        xi=y.like(slopes),
+        bound=value + sum(changes) + penalty,
+        scale=sweep.evaluation.scale
+        + sum(map(abs, changes))
+        + abs(penalty)
+        + DIGITS * size * math.sqrt(2.0 * abs(value)),
         residual=math.sqrt(sum(square for _, square in pairs)),
     )
 
@@ -89,13 +105,18 @@ def _gain(model: BlockModel, E: Array, gradient: Array, xi: Array) -> tuple[floa
 
 
 def check_blocks(problem: ResolvedProblem, Y: Blocks) -> None:
-    """Refuse an F that has no model of each of two blocks."""
-    if len(Y.names) != 2:
-        raise IncompatibleError(
-            f"A method that goes block by block needs two blocks. Got {Y!r} instead: use aapb, which takes any number."
-        )
+    """Refuse an F that has no model of each block."""
     for name in Y.names:
         gram(problem, Y, name)
+
+
+def check_two_blocks(Y: Blocks, method: str) -> None:
+    """Refuse any number of blocks but two."""
+    if len(Y.names) != 2:
+        raise IncompatibleError(
+            f"The method {method} needs two blocks. Got {', '.join(Y.names)} instead: ecd, els, palm and aapb take any "
+            "number."
+        )
 
 
 def gram(problem: ResolvedProblem, Y: Blocks, name: str) -> Array:

@@ -1,4 +1,4 @@
-"""The iteration of ecd and els: W at Nesterov's point, then an update of both blocks by a solver of their models."""
+"""The iteration of ecd and els: W at Nesterov's point, then an update of all blocks by a solver of their models."""
 
 import math
 from abc import abstractmethod
@@ -25,7 +25,7 @@ class Carried:
 
 
 class ExtrapolatedBlocks(Method[Carried]):
-    """An update of both blocks from y = Y^k + β_k(Y^k − Y^{k−1}), with W = W(y) and Nesterov's β_k.
+    """An update of all blocks from y = Y^k + β_k(Y^k − Y^{k−1}), with W = W(y) and Nesterov's β_k.
 
     Where its bound of Φ is above the last one, it is made from Y^k instead. That one is not above: it starts at
     F(Y^k, W(Y^k)) + H(Y^k), the least of the bounds of Φ(Y^k), and lowers that.

@@ -21,8 +21,9 @@ from bregopt import (
     nesterov,
     validate,
 )
+from bregopt_methods.blockwise.block_update import check_two_blocks
 from bregopt_methods.bregman.dc_step import SplitProblem, subgradient
-from bregopt_methods.palm.iteration import FLOOR, BlockStep, check_blocks, check_constants, lipschitz
+from bregopt_methods.palm.iteration import FLOOR, BlockStep, check_constants, lipschitz
 
 SLACK = 1e-12
 """Rounding of the β test, relative."""
@@ -120,7 +121,7 @@ class BMME(Method[Updates]):
         SplitProblem(problem, "bmme").parts  # noqa: B018  (found, or refused with what is missing)
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Updates]:
-        check_blocks(Y)
+        check_two_blocks(Y, "bmme")
         following = self._update(problem, SplitProblem(problem, "bmme"), Y, Y, None)
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=(None, following))
 
@@ -167,7 +168,7 @@ class BMME(Method[Updates]):
         def with_U(V: Array) -> Blocks:
             return Y.map(lambda name, _: U if name == first else V)
 
-        def update(rows: slice, gradient: Array) -> Array:
+        def update(name: str, rows: slice, gradient: Array) -> Array:
             g = gradient if xi2 is None else gradient - xi2[first][rows]
             U[rows], xi[first][rows] = on_U.on_first.take(U_bar[rows], g)
             return U[rows]
@@ -176,7 +177,7 @@ class BMME(Method[Updates]):
         at = Y if U_bar is Y[first] else Y.map(lambda name, X: U_bar if name == first else X)
         if F.gram(Y, second) is None:  # U⁺ decides β for V, so the gradient at V̄ takes an evaluation of its own
             seen = problem.oracle.evaluate(Y, at=at)
-            update(slice(0, len(U)), seen.gradient[first])
+            update(first, slice(0, len(U)), seen.gradient[first])
             on_V, V_bar = planned(second, with_U(Y[second]), None)
             gradient = problem.oracle.evaluate(Y, at=with_U(V_bar)).gradient[second]
         else:

@@ -82,11 +82,11 @@ def update(problem: ResolvedProblem, Y: Blocks, alpha: float, mu: float) -> Upda
     c = curvature(problem, Y)
     pull = (alpha / c) * np.linalg.pinv(V @ V.T, rcond=SINGULAR, hermitian=True)
 
-    def pulled(rows: slice, SVt: Array) -> Array:
+    def pulled(name: str, rows: slice, SVt: Array) -> Array:
         return np.asarray(U[rows] - SVt @ pull)
 
     sweep = problem.oracle.sweep(Y, Y, pulled, row_wise=True)
-    A = sweep.first
+    A = sweep.Y[first]
     if not math.isfinite(np.vdot(A, A)):
         raise OverflowedError("A factor left the range of finite numbers.")
     AtS = sweep.gradient / c - (A.T @ (A - U)) @ V  # the gradient is cAᵀ(AV − W) = cAᵀ(A − U)V + cAᵀS

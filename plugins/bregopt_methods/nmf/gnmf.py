@@ -18,7 +18,7 @@ from bregopt import (
     Subgradient,
 )
 from bregopt.errors import IncompatibleError
-from bregopt_methods.blockwise.block_update import check_blocks
+from bregopt_methods.blockwise.block_update import check_blocks, check_two_blocks
 from bregopt_methods.nmf.mu import GraphTerm, Multiplied, check_signs, multiplicative
 from bregopt_methods.nmf.nonnegative import DESCENT, PlannedUpdate, check_penalties, least_subgradient, next_state
 
@@ -89,6 +89,7 @@ class GNMF(Method[PlannedUpdate]):
         if tuple(F.terms) != Y.names[:1]:
             raise _no_graph(problem)
         rest = evolve(problem, smooth=F.loss)
+        check_two_blocks(Y, NAME)
         check_blocks(rest, Y)
         graph = GraphTerm(F.terms[Y.names[0]], float(term.mu) * term.L.diagonal())
         return multiplicative(rest, Y, residual, NAME, graph)

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Assumption, Blocks, Evaluation, Method, ResolvedProblem, State, Subgradient, validate
-from bregopt_methods.blockwise.block_update import BlockModel, Step, block_update, check_blocks
+from bregopt_methods.blockwise.block_update import BlockModel, Step, block_update, check_blocks, check_two_blocks
 from bregopt_methods.blockwise.ecd import coordinates, curvatures
 from bregopt_methods.nmf.nonnegative import (
     DESCENT,
@@ -61,6 +61,7 @@ class HALS(Method[Carried]):
         check_penalties(problem, NAME)
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
+        check_two_blocks(Y, NAME)
         check_blocks(problem, Y)
         penalties(problem, Y.names, NAME)
         sweeps = self._sweeps(problem.oracle.evaluate(Y))

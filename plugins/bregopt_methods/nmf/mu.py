@@ -19,7 +19,7 @@ from bregopt import (
     Subgradient,
 )
 from bregopt.errors import IncompatibleError
-from bregopt_methods.blockwise.block_update import DIGITS, check_blocks, gram
+from bregopt_methods.blockwise.block_update import DIGITS, check_blocks, check_two_blocks, gram
 from bregopt_methods.nmf.nonnegative import (
     DESCENT,
     PlannedUpdate,
@@ -63,6 +63,7 @@ class MU(Method[PlannedUpdate]):
         check_penalties(problem, NAME)
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[PlannedUpdate]:
+        check_two_blocks(Y, NAME)
         check_blocks(problem, Y)
         made = multiplicative(problem, Y, math.inf, NAME)
         check_signs(problem, made, NAME)
@@ -126,20 +127,20 @@ def multiplicative(
     ends = {name: (NEGLIGIBLE * float(np.max(Y[name], initial=0.0)), SETTLED * residual) for name in Y.names}
     G, parts = gram(problem, Y, first), dict[int, _Lines]()
 
-    def update(rows: slice, gradient: Array) -> Array:
+    def update(name: str, rows: slice, gradient: Array) -> Array:
         degrees = 0.0 if graph is None else graph.degrees[rows, None]
         parts[rows.start] = made = multiplied(U[rows], gradient, G, h[first], ends[first], degrees)
         return made.X
 
     sweep = problem.oracle.sweep(Y, Y, update, row_wise=True)
-    half = Y.map(lambda name, X: sweep.first if name == first else X)
+    half = sweep.Y
     G_V = gram(problem, half, second)
     last = multiplied(V.T, sweep.gradient.T, G_V, h[second], ends[second])
-    new = half.map(lambda name, X: last.X.T if name == second else X)
+    new = half.replaced(**{second: last.X.T})
 
     lines, seen = [*(parts[start] for start in sorted(parts)), last], sweep.evaluation
     before, after = (problem.regularizer.value(it) for it in (Y, new))
-    bent = 0.0 if graph is None else graph.S.value(sweep.first - U)
+    bent = 0.0 if graph is None else graph.S.value(half[first] - U)
     changes = [bent, *(it.change for it in lines)]
     size = math.sqrt(abs(float(np.vdot(G, G_V))))
     scale = seen.scale + sum(map(abs, changes)) + before + after + DIGITS * size * math.sqrt(2.0 * abs(seen.value))

@@ -17,7 +17,7 @@ from bregopt import (
     assumptions_met,
     validate,
 )
-from bregopt_methods.palm.iteration import STEP, PalmUpdate, check_blocks, check_constants, palm_update
+from bregopt_methods.palm.iteration import STEP, PalmUpdate, check_constants, palm_update
 
 
 @final
@@ -38,10 +38,11 @@ class GaussSeidelInertia(Method[Carried]):
         U⁺ = prox_{H₁/c}(Û − ∇_U F(Û, Ṽ, W)/c)        Ũ⁺ = U⁺ + α(U⁺ − Ũ)
         V⁺ = prox_{H₂/d}(V̂ − ∇_V F(Ũ⁺, V̂, W)/d)       Ṽ⁺ = V⁺ + β(V⁺ − Ṽ)
 
-    with a (Û, V̂) for each method, c = scale·L(Ṽ) and d = scale·L(Ũ⁺). W is the exact minimiser at Ỹ, where the method
-    stands: one sweep then gives both gradients, for three products, or four where H on U does not go by rows. Φ(Y)
-    costs one more. State k holds Y^k with the update that leaves it. With α, β > 0 there is no theorem behind it here;
-    without them the steps are those of a PALM-type method, at its price.
+    with a (Û, V̂) for each method, c = scale·L(Ṽ) and d = scale·L(Ũ⁺). Of more than two blocks the last has β, and all
+    others have α. W is the exact minimiser at Ỹ, where the method stands: one sweep then gives all gradients, for three
+    products of a factorisation, or four where H on U does not go by rows. Φ(Y) costs one more. State k holds Y^k with
+    the update that leaves it. With α, β > 0 there is no theorem behind it here; without them the steps are those of a
+    PALM-type method, at its price.
     """
 
     alpha: float = field(validator=validate.number(at_least=0, below=1))
@@ -64,7 +65,6 @@ class GaussSeidelInertia(Method[Carried]):
 
     @final
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
-        check_blocks(Y)
         following = self._update(problem, 1, Y, Y, Y, None)
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=Carried(None, Y, following))
 
@@ -88,16 +88,16 @@ class GaussSeidelInertia(Method[Carried]):
         """Ỹ⁺ = (U⁺ + α(U⁺ − Ũ), V⁺ + β(V⁺ − Ṽ))."""
         if self.alpha == self.beta == 0:
             return Y
-        weights = dict(zip(Y.names, (self.alpha, self.beta), strict=True))
-        return Y.map(lambda name, X: X + weights[name] * (X - ahead[name]))
+        last = Y.names[-1]
+        return Y.map(lambda name, X: X + (self.beta if name == last else self.alpha) * (X - ahead[name]))
 
     def _update(
         self, problem: ResolvedProblem, k: int, Y: Blocks, Y_prev: Blocks, ahead: Blocks, last: PalmUpdate | None
     ) -> PalmUpdate:
-        centre, before = self.centre(k, Y, Y_prev, ahead), ahead[Y.names[0]]
+        centre = self.centre(k, Y, Y_prev, ahead)
 
-        def seen(rows: slice, U: Array) -> Array:
-            return U + self.alpha * (U - before[rows])
+        def seen(name: str, rows: slice, X: Array) -> Array:
+            return X + self.alpha * (X - ahead[name][rows])
 
         return palm_update(
             problem, ahead, centre, centre, (0.0, 0.0), self._modulus, last, seen if self.alpha else None

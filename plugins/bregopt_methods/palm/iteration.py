@@ -1,4 +1,4 @@
-"""What PALM-type methods share: W exactly, then a proximal gradient step on each of two blocks."""
+"""What PALM-type methods share: W exactly, then a proximal gradient step on each block."""
 
 import math
 from abc import abstractmethod
@@ -37,19 +37,20 @@ Updates = tuple["PalmUpdate | None", "PalmUpdate"]
 """The update that made Y^k, and the one that leaves it."""
 Modulus = Callable[[Regularizer, float], float]
 """``(H, L) -> c``."""
-Ahead = Callable[[slice, Array], Array]
-"""``(rows, U⁺ on these rows) -> what the step on V sees of them``."""
+Ahead = Callable[[str, slice, Array], Array]
+"""``(block, rows, X⁺ on these rows) -> what the steps on later blocks see of them``."""
 
 
 class PalmMethod(Method[Updates]):
-    """W, then U, then V, for k = 1, 2, … with Δ = Y − Y_prev, which is zero at first::
+    """W, then the blocks in their order, for k = 1, 2, … with Δ = Y − Y_prev, which is zero at first; with two blocks::
 
         W  = argmin_W  F(U, V, W) + G(W)
         U⁺ = prox_{H₁/c}(U + α_k Δ_U − ∇_U F(U + β_k Δ_U, V, W)/c)
         V⁺ = prox_{H₂/d}(V + α_k Δ_V − ∇_V F(U⁺, V + β_k Δ_V, W)/d)
 
-    U and V stand for the two blocks of the problem, in their order. State k holds Y^k with the update that leaves it,
-    so the one sweep of an iteration also evaluates Φ(Y^k, W(Y^k)). The step of a state is the shorter one of 1/c, 1/d.
+    Each of any number of blocks sees the new ones before it and the old ones after it. State k holds Y^k with the
+    update that leaves it, so the one sweep of an iteration also evaluates Φ(Y^k, W(Y^k)). The step of a state is the
+    shortest one of 1/c, 1/d, ….
     """
 
     uses_kernel = False
@@ -75,7 +76,6 @@ class PalmMethod(Method[Updates]):
 
     @final
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Updates]:
-        check_blocks(Y)
         following = self._update(problem, Y, Y, 1, None)
         return State.at(following.evaluation, problem.regularizer.value(Y), inner=(None, following))
 
@@ -194,13 +194,13 @@ class BlockStep:
 @final
 @frozen(eq=False)
 class PalmUpdate:
-    """The update of both blocks from the Y of the evaluation: the new Y, and the ξ ∈ ∂H(Y) of its steps."""
+    """The update of all blocks from the Y of the evaluation: the new Y, and the ξ ∈ ∂H(Y) of its steps."""
 
     evaluation: Evaluation
     Y: Blocks
     xi: Blocks
     residual: float
-    """|(c(U + αΔ − U⁺), d(V + αΔ − V⁺))|, the norm of ξ plus the gradients that the steps took"""
+    """|(c(U + αΔ − U⁺), d(V + αΔ − V⁺), …)|, the norm of ξ plus the gradients that the steps took"""
     steps: tuple[BlockStep, ...]
     left: tuple[float, ...]
     """what the steps leave of the weights δ of the Lyapunov function, block by block"""
@@ -230,10 +230,10 @@ class PalmUpdate:
         return min(self.left) >= 0
 
 
-STEP = Assumption("step", "c ≥ L in both blocks; where H is ρ-weakly convex 2c ≥ L + ρ will do", attrgetter("falls"))
+STEP = Assumption("step", "c ≥ L in every block; where H is ρ-weakly convex 2c ≥ L + ρ will do", attrgetter("falls"))
 EXTRAPOLATION = Assumption(
     "extrapolation",
-    "c allows for the inertia and for the growth of L: A − κ²/δ ≥ 0 in both blocks",
+    "c allows for the inertia and for the growth of L: A − κ²/δ ≥ 0 in every block",
     attrgetter("falls_with_inertia"),
 )
 
@@ -250,34 +250,38 @@ def palm_update(
 ) -> PalmUpdate:
     """W = W(Y), then a step on each block from the ``centre`` with the gradient at ``at``, after the last update.
 
-    The gradient for the first block is that at (Ū, V), for the second that at (U⁺, V̄), where ``at`` is (Ū, V̄); the
-    second may see another block than U⁺, which ``ahead`` makes of it. ``inertia`` = (α, β) is what the steps know of
-    how far ``centre`` and ``at`` lie from Y.
+    The gradient for a block is that at the new blocks before it, the block of ``at``, and the blocks of Y after it;
+    instead of a new block X⁺ it may see another one, which ``ahead`` makes of X⁺. ``inertia`` = (α, β) is what the
+    steps know of how far ``centre`` and ``at`` lie from Y.
     """
-    weights, least = ((math.inf, math.inf), 0.0) if last is None else (last.weights, last.least)
-    first, second = Y.names
-    flat, U = np.empty_like(Y.flat), np.empty_like(Y[first])
-    xi = Y.layout.views(flat)
+    weights, least = ((math.inf,) * len(Y), 0.0) if last is None else (last.weights, last.least)
+    flat, slopes = Y.flat.copy(), np.empty_like(Y.flat)
+    new, xi = Y.layout.views(flat), Y.layout.views(slopes)
+    reached = flat if ahead is None else Y.flat.copy()
+    seen = Y.layout.views(reached)
 
     def step(here: Blocks, name: str) -> BlockStep:
         H, L = problem.regularizer[name], lipschitz(problem, here, name)
         return BlockStep.of(H, L, modulus(H, L), *inertia, least)
 
-    on_first = step(Y, first)
+    steps = {Y.names[0]: step(Y, Y.names[0])}
 
-    def update(rows: slice, gradient: Array) -> Array:
-        U[rows], xi[first][rows] = on_first.take(centre[first][rows], gradient)
-        return U[rows] if ahead is None else ahead(rows, U[rows])
+    def update(name: str, rows: slice, gradient: Array) -> Array:
+        if name not in steps:  # the blocks before it are done
+            steps[name] = step(Y.like(reached.copy()), name)
+        new[name][rows], xi[name][rows] = steps[name].take(centre[name][rows], gradient)
+        if ahead is not None:
+            seen[name][rows] = ahead(name, rows, new[name][rows])
+        return seen[name][rows]
 
-    sweep = problem.oracle.sweep(Y, at, update, row_wise=Trait.ROW_WISE in on_first.H.traits)
-    on_second = step(Y.map(lambda name, old: sweep.first if name == first else old), second)
-    V, xi[second][...] = on_second.take(centre[second], sweep.gradient)
+    sweep = problem.oracle.sweep(Y, at, update, row_wise=Trait.ROW_WISE in problem.regularizer[Y.names[0]].traits)
+    update(Y.names[-1], slice(None), sweep.gradient)
 
-    new, steps = Y.map(lambda name, _: U if name == first else V), (on_first, on_second)
-    gaps = [step.c * np.linalg.norm(centre[name] - new[name]) for name, step in zip(Y.names, steps, strict=True)]
-    left = tuple(step.leaves(delta) for step, delta in zip(steps, weights, strict=True))
-    least = least or FLOOR * max(step.c for step in steps)
-    return PalmUpdate(sweep.evaluation, new, Y.like(flat), math.hypot(*gaps), steps, left, least)
+    gaps = [steps[name].c * np.linalg.norm(centre[name] - new[name]) for name in Y.names]
+    left = tuple(steps[name].leaves(delta) for name, delta in zip(Y.names, weights, strict=True))
+    least = least or FLOOR * max(step.c for step in steps.values())
+    taken = tuple(steps[name] for name in Y.names)
+    return PalmUpdate(sweep.evaluation, Y.like(flat), Y.like(slopes), math.hypot(*gaps), taken, left, least)
 
 
 def check_constants(problem: ResolvedProblem) -> None:
@@ -287,15 +291,6 @@ def check_constants(problem: ResolvedProblem) -> None:
         raise IncompatibleError(
             f"A PALM-type method needs Lipschitz constants of ∇F, and {F.__name__} knows none: "
             "implement its method gram or block_lipschitz, or use the method aapb, which needs none."
-        )
-
-
-def check_blocks(Y: Blocks) -> None:
-    """Refuse any number of blocks but two."""
-    if len(Y.names) != 2:
-        raise IncompatibleError(
-            f"A PALM-type method needs two blocks. Got {', '.join(Y.names)} instead: "
-            "use the method aapb, which takes any number."
         )
 
 

@@ -1,0 +1,242 @@
+"""Models that are any map from the blocks to data: linear operators and convolutions."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from bregopt import Array, Blocks, Kernel
+from bregopt.errors import DataError, parameter
+from bregopt_lowrank.models import Shape, Sided, Sides, gaussian, kernel_named
+from bregopt_lowrank.multilinear import multilinear_kernel
+
+SAFETY = 1.0001
+"""A norm by Lanczos is a lower bound; this factor makes it an upper one."""
+EXACT = 1500
+"""Rows or columns up to which ‖A‖₂ and AᵀA are computed from A itself."""
+ONE = np.ones((1, 1))
+
+
+class Forward(Sided):
+    """``A(Y)`` as a map and its derivative: data of any shape are one column, L is A(Y) and R is 1.
+
+    An author writes ``forward`` and ``adjoint``, the shapes and the kernel; every entrywise loss is there.
+    """
+
+    @abstractmethod
+    def forward(self, Y: Blocks) -> Array:
+        """A(Y), in the shape of the data."""
+
+    @abstractmethod
+    def adjoint(self, Y: Blocks, name: str, S: Array) -> Array:
+        """The gradient of ``⟨S, A(Y)⟩`` for one block; S has the shape of the data."""
+
+    @property
+    @abstractmethod
+    def data_shape(self) -> tuple[int, ...]:
+        """Of the data that the model was unfolded for."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Of the blocks."""
+
+    @final
+    @property
+    def sides(self) -> Sides:
+        return self.names, ()
+
+    @final
+    def left(self, Y: Blocks) -> Array:
+        return self.forward(Y).reshape(-1, 1)
+
+    @final
+    def right(self, Y: Blocks) -> Array:
+        return ONE
+
+    @final
+    def part(self, Y: Blocks, name: str, on_factor: Array) -> Array:
+        return self.adjoint(Y, name, on_factor.reshape(self.data_shape))
+
+    def ranks(self, shape: Shape) -> range | None:
+        return None
+
+    def products(self, gradient: bool, elsewhere: bool, value_at: bool) -> float:
+        """In units of one A(Y)."""
+        return 1.0 + len(self.names) * gradient + elsewhere
+
+
+@final
+@frozen(eq=False)
+class Linear(Forward):
+    """``A(x) = Ax`` for a matrix A, dense or sparse, or a scipy LinearOperator; x has a column for each one of data."""
+
+    A: Any = field(repr=False)
+    data_shape: tuple[int, ...] = ()
+    norm: float = field(kw_only=True)
+    """an upper bound of ‖A‖₂"""
+    square: Array | None = field(kw_only=True, repr=False)
+    """AᵀA, where A is a matrix with few columns"""
+
+    @A.validator
+    def _check(self, attribute: object, A: Any) -> None:
+        if len(getattr(A, "shape", ())) != 2 or min(A.shape) < 1:
+            raise parameter("A", "linear", "a matrix, or a scipy LinearOperator", A)
+        if np.dtype(A.dtype if A.dtype is not None else float).kind not in "fiub":
+            raise parameter("A", "linear", "of real numbers", f"dtype {A.dtype}")
+        values = A.data if hasattr(A, "tocsr") else A
+        if isinstance(values, np.ndarray) and not np.isfinite(values).all():
+            raise DataError("The matrix A of the model 'linear' has entries that are not finite.")
+
+    @norm.default
+    def _norm(self) -> float:
+        return operator_norm(self.A)
+
+    @square.default
+    def _square(self) -> Array | None:
+        if not (isinstance(self.A, np.ndarray) or hasattr(self.A, "tocsr")) or self.A.shape[1] > EXACT:
+            return None
+        square = self.A.T @ self.A
+        return np.asarray(square.toarray() if hasattr(square, "toarray") else square, dtype=float)
+
+    @property
+    def typical(self) -> tuple[int, ...]:
+        return int(self.A.shape[0]), 2
+
+    def unfolded(self, shape: tuple[int, ...]) -> "tuple[Linear, Shape]":
+        if len(shape) not in (1, 2) or shape[0] != self.A.shape[0]:
+            found = "×".join(map(str, shape)) or "a single number"
+            raise DataError(f"The data of Ax must have {self.A.shape[0]} rows, as A has. Got {found} instead.")
+        return evolve(self, data_shape=tuple(shape)), (math.prod(shape), 1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("x",)
+
+    def shapes(self, shape: Shape, rank: int) -> Mapping[str, tuple[int, ...]]:
+        return {"x": (int(self.A.shape[1]), math.prod(self.data_shape[1:]))}
+
+    def forward(self, Y: Blocks) -> Array:
+        return np.asarray(self.A @ Y["x"])
+
+    def adjoint(self, Y: Blocks, name: str, S: Array) -> Array:
+        return np.asarray(self.A.T @ S.reshape(len(S), -1))
+
+    @property
+    def degree(self) -> int:
+        return 1
+
+    @property
+    def convex(self) -> bool:
+        return True
+
+    def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
+        """``a‖A‖₂²ψ2``: the loss bends at most so much, wherever."""
+        return a * self.norm**2 * kernel_named("psi2")
+
+    def gram(self, Y: Blocks, name: str) -> Array | None:
+        return self.square
+
+    def by_columns(self, name: str) -> bool:
+        return True
+
+    def block_curvature(self, Y: Blocks, name: str) -> float:
+        return self.norm**2
+
+    def start(self, shapes: Mapping[str, tuple[int, ...]], size: float, rng: np.random.Generator) -> Blocks:
+        return Blocks(x=gaussian(shapes["x"], size / self.norm, rng))
+
+
+def operator_norm(A: Any) -> float:
+    """An upper bound of ‖A‖₂: by AᵀA or AAᵀ where one is small, else by Lanczos with a part in 10⁴ added."""
+    matrix = isinstance(A, np.ndarray) or hasattr(A, "tocsr")
+    if matrix and min(A.shape) <= EXACT:
+        square = A @ A.T if A.shape[0] <= A.shape[1] else A.T @ A
+        square = square.toarray() if hasattr(square, "toarray") else square
+        top = math.sqrt(max(float(np.linalg.eigvalsh(np.asarray(square, dtype=float))[-1]), 0.0))
+        norm = top * (1.0 + 1e-10)
+    else:
+        from scipy.sparse.linalg import svds
+
+        norm = SAFETY * float(svds(A, k=1, return_singular_vectors=False, rng=np.random.default_rng(0))[0])
+    if not norm > 0:
+        raise DataError("The matrix A of the model 'linear' is zero.")
+    return norm
+
+
+def _sizes(size: int | Sequence[int]) -> tuple[int, ...]:
+    return (size,) if isinstance(size, int) else tuple(size)
+
+
+@final
+@frozen
+class Convolution(Forward):
+    """``A(k, x) = k ∗ x``, periodic, in as many dimensions as the data have; k has the size given, x that of the data.
+
+    ``Σ_j k_j x_{i−j}``: a kernel of odd sizes has its middle at its centre. By Fourier transforms.
+    """
+
+    size: tuple[int, ...] = field(converter=_sizes)
+    """of k"""
+    data_shape: tuple[int, ...] = ()
+
+    @size.validator
+    def _check(self, attribute: object, size: tuple[Any, ...]) -> None:
+        if not size or not all(isinstance(it, (int, np.integer)) and it >= 1 for it in size):
+            raise parameter("size", "convolution", "whole numbers >= 1, one for each dimension", size)
+
+    @property
+    def typical(self) -> tuple[int, ...]:
+        return tuple(it + 2 for it in self.size)
+
+    def unfolded(self, shape: tuple[int, ...]) -> "tuple[Convolution, Shape]":
+        found = "×".join(map(str, shape))
+        if len(shape) != len(self.size) or any(a > b for a, b in zip(self.size, shape, strict=True)):
+            wanted = "×".join(map(str, self.size))
+            raise DataError(f"The data must be at least {wanted}, the size of the kernel. Got {found} instead.")
+        return evolve(self, data_shape=tuple(shape)), (math.prod(shape), 1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("k", "x")
+
+    def shapes(self, shape: Shape, rank: int) -> Mapping[str, tuple[int, ...]]:
+        return {"k": self.size, "x": self.data_shape}
+
+    @property
+    def affine(self) -> bool:
+        return False
+
+    def forward(self, Y: Blocks) -> Array:
+        return self._inverse(self._spectrum(Y["k"]) * self._transform(Y["x"]))
+
+    def adjoint(self, Y: Blocks, name: str, S: Array) -> Array:
+        if name == "x":
+            return self._inverse(np.conj(self._spectrum(Y["k"])) * self._transform(S))
+        whole = self._inverse(np.conj(self._transform(Y["x"])) * self._transform(S))
+        middle = [it // 2 for it in self.size]
+        return np.roll(whole, middle, tuple(range(whole.ndim)))[tuple(slice(0, it) for it in self.size)].copy()
+
+    def _spectrum(self, k: Array) -> Any:
+        """Of the kernel, its middle at the origin."""
+        whole = np.zeros(self.data_shape)
+        whole[tuple(slice(0, it) for it in self.size)] = k
+        return self._transform(np.roll(whole, [-(it // 2) for it in self.size], tuple(range(whole.ndim))))
+
+    def _transform(self, X: Array) -> Any:
+        return np.fft.rfftn(X, self.data_shape, tuple(range(X.ndim)))
+
+    def _inverse(self, spectrum: Any) -> Array:
+        return np.asarray(np.fft.irfftn(spectrum, self.data_shape, tuple(range(spectrum.ndim))))
+
+    def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
+        """By ``‖k ∗ x‖ ≤ ‖k‖₁‖x‖ ≤ √size·‖k‖‖x‖``."""
+        return multilinear_kernel(2, math.sqrt(math.prod(self.size)), a, b)
+
+    def block_curvature(self, Y: Blocks, name: str) -> float:
+        """The largest |·|² of the other one's Fourier transform."""
+        spectrum = self._spectrum(Y["k"]) if name == "x" else self._transform(Y["x"])
+        return float(np.max(np.abs(spectrum)) ** 2)
