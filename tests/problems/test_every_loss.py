@@ -342,7 +342,7 @@ def test_apb_never_raises_the_objective_with_the_kernel_of_the_theorem(name):
         assert (np.diff(objective) <= 1e-12 * np.abs(objective[:-1]) + 1e-15 * np.abs(objective[0])).all()
         assert result.certificate.monotone
         flat = problem.block.reduced_norm == 0  # E'(0) = 0: the kernel is ψ1 alone, which is not strongly convex
-        assert flat or result.certificate.guaranteed
+        assert flat or result.certificate.assumptions_held
 
     check()
 
