@@ -6,19 +6,25 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from bregopt import Blocks, Problem, Registrar, Start, hookimpl
+from bregopt import Blocks, Problem, Registrar, Start, hookimpl, make
 from bregopt_problems.binary import binary
+from bregopt_problems.blind_deconvolution import FlatBlur, blind_deconvolution
 from bregopt_problems.completion import completion
+from bregopt_problems.cp import cp
+from bregopt_problems.deep_linear import Balanced, deep_linear
 from bregopt_problems.dictionary import dictionary
 from bregopt_problems.graph_nmf import graph_nmf
 from bregopt_problems.graph_relu_nmd import graph_relu_nmd
+from bregopt_problems.kl_nmf import kl_nmf
 from bregopt_problems.logistic import logistic
 from bregopt_problems.nmf import nmf
 from bregopt_problems.nonnegative import AbsoluteRandom
 from bregopt_problems.one_bit import one_bit
 from bregopt_problems.robust_pca import robust_pca
 from bregopt_problems.semi_nmf import semi_nmf
+from bregopt_problems.sparse_pca import PrincipalComponents, sparse_pca
 from bregopt_problems.symmetric import symmetric
+from bregopt_problems.tensor_completion import tensor_completion
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "nmf": nmf,
@@ -32,6 +38,19 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "dictionary": dictionary,
     "graph-relu-nmd": graph_relu_nmd,
     "graph-nmf": graph_nmf,
+    "kl-nmf": kl_nmf,
+    "cp": cp,
+    "tensor-completion": tensor_completion,
+    "deep-linear": deep_linear,
+    "blind-deconvolution": blind_deconvolution,
+    "sparse-pca": sparse_pca,
+}
+
+STARTS: dict[str, Callable[..., Start]] = {
+    "absolute-random": AbsoluteRandom,
+    "balanced": Balanced,
+    "flat-blur": FlatBlur,
+    "pca": PrincipalComponents,
 }
 
 
@@ -39,7 +58,8 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
 def bregopt_register(registry: Registrar) -> None:
     for name, problem in PROBLEMS.items():
         registry.add(Problem, name, problem)
-    registry.add(Start, "absolute-random", AbsoluteRandom)
+    for name, start in STARTS.items():
+        registry.add(Start, name, start)
 
 
 @hookimpl
@@ -71,3 +91,13 @@ def _small_problems(rng: np.random.Generator) -> Iterator[tuple[str, Problem]]:
     yield "dictionary", dictionary(M, 2)
     yield "graph-relu-nmd", graph_relu_nmd(np.maximum(M, 0.0), 2, ring, 0.5, V="ridge(0.1)")
     yield "graph-nmf", graph_nmf(positive, 2, csr_array(ring), V="ridge(0.1)")
+    yield "kl-nmf", kl_nmf(positive, 2, U=make("regularizer", "l1(0.1)"), V=make("regularizer", "none"))
+    T = np.einsum("ip,jp,kp->ijk", *(rng.standard_normal((size, 2)) for size in (5, 4, 3)))
+    T += 0.1 * rng.standard_normal(T.shape)
+    yield "cp", cp(T, 2, H="ridge(0.1)", U2="l1(0.1)")
+    yield "cp, non-negative", cp(np.abs(T), 2, nonneg=True)
+    yield "tensor-completion", tensor_completion(T, 2, mask=rng.random(T.shape) < 0.7)
+    yield "deep-linear", deep_linear(M, 3, widths=(3, 2))
+    yield "deep-linear, with inputs", deep_linear(M, 3, rank=2, inputs=rng.standard_normal((4, 5)), H="ridge(0.1)")
+    yield "blind-deconvolution", blind_deconvolution(M, (2, 3))
+    yield "sparse-pca", sparse_pca(M, 2)
