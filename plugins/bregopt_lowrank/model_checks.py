@@ -27,17 +27,17 @@ def shapes(model: Model, draw: "RandomPoints") -> None:
         show = "print([factor.shape for factor in part.factors(Y)])"
         if L.shape[0] != shape[0] or R.shape[1] != shape[1] or L.shape[1] != R.shape[0]:
             found = f"The factors are {_times(L)} and {_times(R)}, for an M that is {shape[0]}×{shape[1]}"
-            bo.testing.fail(found, bo.testing.snippet(show, Y=Y))
+            bo.testing.fail(found, _snippet(show, Y=Y))
         for name, whole, half in (("L", (L + L_Z) / 2, L_mid), ("R", (R + R_Z) / 2, R_mid)):
             if model.affine and not np.allclose(whole, half, rtol=0, atol=1e-12 * (1 + np.abs(whole).max())):
                 lines = "print(part.factors((Y + Z) * 0.5))", "print(part.factors(Y), part.factors(Z))"
-                bo.testing.fail(f"{name} is not affine in the blocks", bo.testing.snippet(*lines, Y=Y, Z=Z))
+                bo.testing.fail(f"{name} is not affine in the blocks", _snippet(*lines, Y=Y, Z=Z))
         for number, side in enumerate(model.sides if isinstance(model, Sided) else ()):
             other = Blocks(**{name: (Y if name in side else Z)[name] for name in Y.names})
             if not np.array_equal(model.factors(other)[number], (L, R)[number]):
                 show = f"print(part.factors(Y)[{number}], part.factors(Z)[{number}])"
                 told = f"{'LR'[number]} depends on more than the blocks {', '.join(side)}, which sides gives for it"
-                bo.testing.fail(told, bo.testing.snippet(show, Y=Y, Z=other))
+                bo.testing.fail(told, _snippet(show, Y=Y, Z=other))
 
 
 def pull(model: Model, draw: "RandomPoints") -> None:
@@ -54,7 +54,7 @@ def pull(model: Model, draw: "RandomPoints") -> None:
         for name in Y.names:
             if name not in found or found[name].shape != Y[name].shape:
                 told = f"pull gives no gradient like the block {name}"
-                bo.testing.fail(told, bo.testing.snippet(code, "print(found)", Y=Y, S=S))
+                bo.testing.fail(told, _snippet(code, "print(found)", Y=Y, S=S))
             step = Blocks(**{block: (block == name) * D[block] for block in Y.names})
             ends = [float(np.vdot(S, _matrix(model, Y.plus(t, step)))) for t in (1.0, -1.0)]
             slope, wanted = float(np.vdot(found[name], D[name])), 0.5 * (ends[0] - ends[1])
@@ -64,7 +64,7 @@ def pull(model: Model, draw: "RandomPoints") -> None:
                     f"print(np.vdot(found[{name!r}], D[{name!r}]), np.vdot(S, A(Y + D) - A(Y - D)) / 2)",
                 )
                 told = f"block {name}: the slope along D is {slope:.10g} by pull, and {wanted:.10g} by differences"
-                bo.testing.fail(told, bo.testing.snippet(code, *lines, Y=Y, S=S, D=step))
+                bo.testing.fail(told, _snippet(code, *lines, Y=Y, S=S, D=step))
 
 
 def lift(model: Model, draw: "RandomPoints") -> None:
@@ -84,7 +84,7 @@ def lift(model: Model, draw: "RandomPoints") -> None:
                     f"print(part.lift({a}, {b}, {shape}).divergence(Y, Z), quartic({a}, {b}).divergence(LR(Y), LR(Z)))",
                 )
                 told = f"The divergence of lift({a}, {b}) is {found:.10g}, below that at the factors, {below:.10g}"
-                bo.testing.fail(told, bo.testing.snippet(*lines, Y=Y, Z=Z))
+                bo.testing.fail(told, _snippet(*lines, Y=Y, Z=Z))
 
 
 def smad(model: Model, draw: "RandomPoints") -> None:
@@ -111,7 +111,7 @@ def smad(model: Model, draw: "RandomPoints") -> None:
                 f"print(f(Y) - f(Z) - rise, part.lift(1.0, np.linalg.norm(M, 2), {shape}).divergence(Y, Z))",
             )
             told = f"D_f is {distance:.10g} for ½‖A(Y) − M‖², above that of its kernel, {most:.10g}"
-            bo.testing.fail(told, bo.testing.snippet(*lines, Y=Y, Z=Z, M=M))
+            bo.testing.fail(told, _snippet(*lines, Y=Y, Z=Z, M=M))
 
 
 def gram(model: Model, draw: "RandomPoints") -> None:
@@ -130,7 +130,7 @@ def gram(model: Model, draw: "RandomPoints") -> None:
                 f"print(part.gram(Y, {name!r}), part.block_curvature(Y, {name!r}))",
                 f"print(np.sum((A(Y.replaced({name}=Y[{name!r}] + E)) - A(Y)) ** 2), np.sum(E * E))",
             )
-            code = bo.testing.snippet(*lines, Y=Y, E=E)
+            code = _snippet(*lines, Y=Y, E=E)
             if most is not None and square > (1 + 1e-8) * most * size:
                 bo.testing.fail(f"block {name}: ‖A(Y + E) − A(Y)‖²/‖E‖² is above block_curvature, {most:.10g}", code)
             if G is None:
@@ -147,6 +147,11 @@ CHECKS: dict[str, Callable[[Model, "RandomPoints"], None]] = {
     "model/smad": smad,
     "model/gram": gram,
 }
+
+
+def _snippet(*lines: str, **given: object) -> str:
+    """Python that shows it, with the model as it was checked."""
+    return bo.testing.snippet("part, shape = part.unfolded(part.typical)", *lines, **given)
 
 
 def _pairs(model: Model, shape: Shape, draw: "RandomPoints") -> Iterator[tuple[Blocks, Blocks]]:

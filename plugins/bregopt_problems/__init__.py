@@ -2,5 +2,6 @@
 
 from bregopt_problems.measured import signal
 from bregopt_problems.robust_pca import outliers
+from bregopt_problems.sparse_pca import explained_variance
 
-__all__ = ["outliers", "signal"]
+__all__ = ["explained_variance", "outliers", "signal"]

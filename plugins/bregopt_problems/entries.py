@@ -4,6 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from bregopt import resolve_data
+
+
+def as_given(data: Any) -> Any:
+    """Data with a shape, of any number of dimensions: what a plugin puts in their place, or lists as an array."""
+    found = resolve_data(data)
+    return found if hasattr(found, "shape") else np.asarray(found)
+
 
 def in_memory(M: Any) -> bool:
     """Whether M is sparse, or an array or lists that no file is behind."""

@@ -8,10 +8,14 @@ from scipy.sparse import csr_array
 
 from bregopt import Blocks, ClosedFormBlock, Oracle, Problem, Registrar, SmoothPart, Start, hookimpl
 from bregopt_problems.binary import binary
+from bregopt_problems.blind_deconvolution import FlatBlur, blind_deconvolution
 from bregopt_problems.completion import completion
+from bregopt_problems.cp import cp
+from bregopt_problems.deep_linear import Balanced, deep_linear
 from bregopt_problems.dictionary import dictionary
 from bregopt_problems.graph_nmf import graph_nmf
 from bregopt_problems.graph_relu_nmd import graph_relu_nmd
+from bregopt_problems.kl_nmf import kl_nmf
 from bregopt_problems.logistic import logistic
 from bregopt_problems.measured import LeadingEigenvector, Measured, MeasuredOracle, RandomRay
 from bregopt_problems.nmf import nmf
@@ -23,7 +27,9 @@ from bregopt_problems.poisson import Poisson, PoissonOracle, poisson
 from bregopt_problems.quadratic_inverse import quadratic_inverse
 from bregopt_problems.robust_pca import robust_pca
 from bregopt_problems.semi_nmf import semi_nmf
+from bregopt_problems.sparse_pca import PrincipalComponents, sparse_pca
 from bregopt_problems.symmetric import symmetric
+from bregopt_problems.tensor_completion import tensor_completion
 
 PROBLEMS: dict[str, Callable[..., Problem]] = {
     "nmf": nmf,
@@ -40,6 +46,21 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "poisson": poisson,
     "quadratic-inverse": quadratic_inverse,
     "phase-retrieval": phase_retrieval,
+    "kl-nmf": kl_nmf,
+    "cp": cp,
+    "tensor-completion": tensor_completion,
+    "deep-linear": deep_linear,
+    "blind-deconvolution": blind_deconvolution,
+    "sparse-pca": sparse_pca,
+}
+
+STARTS: dict[str, Callable[..., Start]] = {
+    "absolute-random": AbsoluteRandom,
+    "leading-eigenvector": LeadingEigenvector,
+    "random-ray": RandomRay,
+    "balanced": Balanced,
+    "flat-blur": FlatBlur,
+    "pca": PrincipalComponents,
 }
 
 
@@ -47,9 +68,8 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
 def bregopt_register(registry: Registrar) -> None:
     for name, problem in PROBLEMS.items():
         registry.add(Problem, name, problem)
-    registry.add(Start, "absolute-random", AbsoluteRandom)
-    registry.add(Start, "leading-eigenvector", LeadingEigenvector)
-    registry.add(Start, "random-ray", RandomRay)
+    for name, start in STARTS.items():
+        registry.add(Start, name, start)
 
 
 @hookimpl
@@ -96,3 +116,13 @@ def _small_problems(rng: np.random.Generator) -> Iterator[tuple[str, Problem]]:
     yield "quadratic-inverse", quadratic_inverse(A.real, np.square(A.real.sum(axis=1)) - 0.5, H="l1(0.1)")
     yield "phase-retrieval", phase_retrieval(csr_array(A.imag), np.abs(A.imag.sum(axis=1)), magnitudes=True)
     yield "phase-retrieval, complex", phase_retrieval(A, np.square(np.abs(A[:, 0])), H="l21(0.1)")
+    yield "kl-nmf", kl_nmf(positive, 2, U="l1(0.1)")
+    T = np.einsum("ip,jp,kp->ijk", *(rng.standard_normal((size, 2)) for size in (5, 4, 3)))
+    T += 0.1 * rng.standard_normal(T.shape)
+    yield "cp", cp(T, 2, H="ridge(0.1)", U2="l1(0.1)")
+    yield "cp, non-negative", cp(np.abs(T), 2, nonneg=True)
+    yield "tensor-completion", tensor_completion(T, 2, mask=rng.random(T.shape) < 0.7)
+    yield "deep-linear", deep_linear(M, 3, widths=(3, 2))
+    yield "deep-linear, with inputs", deep_linear(M, 3, rank=2, inputs=rng.standard_normal((4, 5)), H="ridge(0.1)")
+    yield "blind-deconvolution", blind_deconvolution(M, (2, 3))
+    yield "sparse-pca", sparse_pca(M, 2)

@@ -6,7 +6,19 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Problem, ProblemParts, Regularizer, SmoothPart, Start, make
+from bregopt import (
+    Array,
+    Blocks,
+    ClosedFormBlock,
+    Kernel,
+    Problem,
+    ProblemParts,
+    Regularizer,
+    Separable,
+    SmoothPart,
+    Start,
+    make,
+)
 from bregopt.errors import DataError, parameter
 
 ENTRIES = 2**20
@@ -44,8 +56,8 @@ def kl_nmf(M: Any, rank: int | None = None, U: Regularizer | str = "none", V: Re
     return Problem(
         smooth=Divergence(data),
         block=Approximation(data),
-        regularizer={"U": U, "V": V},
-        kernel=f"{size!r}*burg",
+        regularizer=Separable(U=make("regularizer", U), V=make("regularizer", V)),
+        kernel=size * make("kernel", "burg"),
         start=PositiveRandom(),
         shapes={"U": (m, int(rank)), "V": (int(rank), n)},
         metrics={"relative_error": data.relative_error},

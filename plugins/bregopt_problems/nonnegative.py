@@ -29,10 +29,10 @@ def _arguments(part: Regularizer) -> tuple[Regularizer, ...]:
 @final
 @frozen
 class AbsoluteRandom(Start):
-    """The absolute values of ``scaled-random`` in the blocks that are to be non-negative."""
+    """The absolute values of ``scaled-random`` in the blocks that are to be non-negative, by default in all."""
 
-    blocks: tuple[str, ...] = ("U", "V")
+    blocks: tuple[str, ...] = ()
 
     def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:
         Y = ScaledRandom().point(problem, rng)
-        return Y.map(lambda name, X: np.abs(X) if name in self.blocks else X)
+        return Y.map(lambda name, X: np.abs(X) if name in (self.blocks or Y.names) else X)

@@ -340,7 +340,7 @@ def test_methods_that_refuse_for_the_same_reason_share_a_line(race, tmp_path):
     np.save(tmp_path / "M.npy", np.eye(6))
     asked = [part for name in ("aapb", "palm", "ipalm") for part in ("--method", name)]
     out = race(tmp_path / "M.npy", "--problem", "symmetric", "-r", 2, *asked, "--products", 6, "--seeds", 1)
-    assert "palm, ipalm refuse: A PALM-type method needs two blocks." in out
+    assert "palm, ipalm refuse: A PALM-type method needs the Lipschitz constant of ∇F in block 'U'" in out
 
 
 def test_a_race_without_a_method_that_takes_the_problem_is_refused(call):
