@@ -5,7 +5,7 @@ import inspect
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ContextDecorator, suppress
 from traceback import walk_tb
 from types import CodeType, FrameType, TracebackType
@@ -97,9 +97,11 @@ def _at_hand(frame: FrameType) -> Iterator[Any]:
     for it in list(frame.f_locals.values()):
         yield it
         yield from getattr(it, "__dict__", {}).values()
-        for name in (name for base in type(it).__mro__ for name in vars(base).get("__annotations__", ())):
-            with suppress(Exception):
-                yield getattr(it, name)
+        for base in type(it).__mro__:
+            annotated = vars(base).get("__annotations__", ())
+            for name in annotated if isinstance(annotated, Mapping) else ():  # of ``type`` itself it is a descriptor
+                with suppress(Exception):
+                    yield getattr(it, name)
 
 
 def is_ours(part: object) -> bool:

@@ -167,7 +167,7 @@ class Saver:
             self._known.setdefault(id(Y_bar), self._object({"extrapolated": parts}))
 
     def _array(self, array: np.ndarray[Any, Any], where: str, *, scalar: bool) -> Json:
-        if array.dtype.kind not in "fiub":
+        if array.dtype.kind not in "fiubc":
             raise _cannot(where, array, f"an array of dtype {array.dtype}")
         self.arrays.append(array)
         kind = "scalar" if scalar else "array" if array.flags.writeable else "read-only"

@@ -46,7 +46,6 @@ class Given:
         M = resolve_data(self.M)
         if not hasattr(M, "shape"):
             M = as_array(M)
-            check_kind(M.dtype, M.shape)
         return evolve(self, M=M, **{name: resolve_data(it) for name, it in self.companions.items()})
 
     def unfolded(self, shape: tuple[int, int]) -> "Given":
@@ -62,7 +61,7 @@ class Given:
 def _as_matrix(name: str, array: Any, shape: tuple[int, int]) -> Any:
     if not hasattr(array, "reshape"):
         array = np.asarray(array)
-    if is_stored(array) or isinstance(array, RemoteArray):
+    if isinstance(array, RemoteArray) or (is_stored(array) and not hasattr(array, "nnz")):
         raise DataError(f"The '{name}' must be in memory for this model: it is unfolded into a matrix.")
     return array.reshape(shape)
 

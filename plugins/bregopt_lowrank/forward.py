@@ -185,7 +185,9 @@ class Convolution(Forward):
 
     @size.validator
     def _check(self, attribute: object, size: tuple[Any, ...]) -> None:
-        if not size or not all(isinstance(it, (int, np.integer)) and it >= 1 for it in size):
+        if not size or not all(
+            isinstance(it, (int, np.integer)) and not isinstance(it, bool) and it >= 1 for it in size
+        ):
             raise parameter("size", "convolution", "whole numbers >= 1, one for each dimension", size)
 
     @property

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -135,6 +135,15 @@ def _products(blocks: Sequence[Array]) -> Array:
     return found
 
 
+def _matrix(X: Any) -> Array | None:
+    if X is None:
+        return None
+    A = np.asarray(X)
+    if A.ndim != 2 or not A.size or A.dtype.kind not in "fiub" or not np.isfinite(A).all() or not A.any():
+        raise parameter("inputs", "chain", "a matrix of finite numbers that is not zero", f"shape {A.shape}, {A.dtype}")
+    return np.asarray(A, dtype=float)
+
+
 @final
 @frozen(eq=False)
 class Chain(Multilinear):
@@ -145,7 +154,7 @@ class Chain(Multilinear):
 
     n: int = field(default=3, validator=validate.whole(at_least=2))
     widths: tuple[int, ...] = field(default=())
-    inputs: Array | None = field(default=None, repr=False)
+    inputs: Array | None = field(default=None, converter=_matrix, repr=False)
     """X"""
     kappa: float = field(kw_only=True)
     """‖X‖₂"""
@@ -156,7 +165,7 @@ class Chain(Multilinear):
 
     @widths.validator
     def _check_widths(self, attribute: object, widths: tuple[int, ...]) -> None:
-        whole = all(isinstance(it, (int, np.integer)) and it >= 1 for it in widths)
+        whole = all(isinstance(it, (int, np.integer)) and not isinstance(it, bool) and it >= 1 for it in widths)
         if widths and not (whole and len(widths) == self.n - 1):
             raise parameter("widths", "chain", f"{self.n - 1} whole numbers >= 1", widths)
 

@@ -142,7 +142,7 @@ def low_rank(
         metrics=_metrics(data, chosen, c, form),
         name=name,
         kernel_named=kernel != "auto",
-        notes=(*_named(chosen), *empty_lines(data)),
+        notes=(*_named(chosen), *(empty_lines(data) if form.affine else ())),
     )
     return problem.freeze(**fixed) if fixed else problem
 
@@ -228,7 +228,7 @@ def _rank(rank: Any, fixed: Mapping[str, Any], model: Model, shape: tuple[int, i
             raise parameter("rank", owner, f"{found}, as the fixed block has it, or left out", rank)
         return int(found)
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank not in ranks:
-        most = f"from 1 to {ranks[-1]}, as M is {m}×{n}" if model.affine else ">= 1"
+        most = f"from 1 to {ranks[-1]}, as M is {m}×{n}" if ranks[-1] < m * n else ">= 1"
         raise parameter("rank", owner, f"a whole number {most}", rank)
     return int(rank)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 from bregopt_lowrank import LocalMatrix, LowRankBlock, Matrix, low_rank
 
 from bregopt import Fixed, Problem, Regularizer, make
@@ -83,9 +83,9 @@ def cp_problem(
     if len(dims) < 2 or not all(dims):
         raise DataError(f"T must be an array of two or more dimensions >= 1 for {owner}. Got shape {dims} instead.")
     blocks = {f"U{i + 1}": H for i in range(len(dims))} | _blocks(options, len(dims), owner)
-    rest = {key: _unfoldable(it) for key, it in options.items() if key not in blocks}
+    rest = {key: it for key, it in options.items() if key not in blocks}
     problem = low_rank(
-        _unfoldable(T),
+        T,
         _rank(rank, dims, owner),
         loss,
         f"cp({len(dims)})",
@@ -116,24 +116,6 @@ def _rank(rank: Any, dims: tuple[int, ...], owner: str) -> int:
         size = "×".join(map(str, dims))
         raise parameter("rank", owner, f"a whole number from 1 to {most}, which any {size} tensor can do with", rank)
     return int(rank)
-
-
-@frozen(eq=False)
-class SparseTensor:
-    """A pydata ``sparse`` array by what ``low-rank`` needs to unfold it: without the rows that a stored array has."""
-
-    array: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.array.shape)
-
-    def reshape(self, shape: tuple[int, int]) -> Any:
-        return self.array.reshape(shape)
-
-
-def _unfoldable(array: Any) -> Any:
-    return SparseTensor(array) if hasattr(array, "nnz") and len(array.shape) > 2 else array
 
 
 def empty_slices(M: Matrix, dims: tuple[int, ...]) -> list[str]:

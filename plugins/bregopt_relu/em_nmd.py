@@ -1,6 +1,8 @@
 """EM-NMD: the likelihood of max(0, UV + noise), by the expectation of what the zeros hide."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +15,8 @@ from bregopt_relu.relu import Relu
 from bregopt_relu.tobit import Tobit
 
 NAME = "em-nmd"
+MAXIMISATION = "naive-nmd"
+"""The method that finds T⁺."""
 LEAST = 2.0**-52
 """Share of the first σ that σ does not fall below."""
 LEVEL = 1e-12
@@ -116,7 +120,8 @@ class EMNMD(Method[Latent]):
     steps: int = field(default=1, validator=validate.whole(at_least=1))
 
     def check(self, problem: ResolvedProblem) -> None:
-        self._maximisation().check(problem)
+        with _in_its_own_name():
+            self._maximisation().check(problem)
         block = problem.block
         loss = block.loss.single if isinstance(block, LowRankBlock) else None
         if not isinstance(block, LowRankBlock) or not isinstance(loss, Relu):
@@ -130,7 +135,8 @@ class EMNMD(Method[Latent]):
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Latent]:
         sigma = deviation(_block(problem))
         problem.oracle.charge(2.0 / _block(problem).rank)
-        own = self._maximisation().start(_with(problem, sigma), Y)
+        with _in_its_own_name():
+            own = self._maximisation().start(_with(problem, sigma), Y)
         return _shown(problem, Latent(sigma, sigma, own), 0)
 
     def advance(self, problem: ResolvedProblem, state: State[Latent]) -> State[Latent]:
@@ -142,7 +148,7 @@ class EMNMD(Method[Latent]):
         return _shown(problem, Latent(sigma, past.first, State.at(seen, 0.0)), state.iteration + 1)
 
     def _maximisation(self) -> Method:
-        method: Method = make("method", "naive-nmd", steps=self.steps)
+        method: Method = make("method", MAXIMISATION, steps=self.steps)
         return method
 
     def subgradient(self, problem: ResolvedProblem, state: State[Latent]) -> Subgradient:
@@ -157,6 +163,15 @@ class EMNMD(Method[Latent]):
     @property
     def safeguard(self) -> str:
         return "what the zeros hide, T and σ are improved in turn, and none of these can raise it but by rounding"
+
+
+@contextmanager
+def _in_its_own_name() -> Iterator[None]:
+    """What naive-nmd refuses is refused by em-nmd, and its message says so."""
+    try:
+        yield
+    except IncompatibleError as error:
+        raise IncompatibleError(str(error).replace(MAXIMISATION, NAME)) from None
 
 
 def _block(problem: ResolvedProblem) -> LowRankBlock:

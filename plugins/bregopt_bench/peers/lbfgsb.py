@@ -1,6 +1,7 @@
 """scipy's L-BFGS-B on the reduced function, for H = 0 and for Tikhonov's H."""
 
 import contextlib
+import math
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def l_bfgs_b(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
         evaluation = problem.oracle.evaluate(Z, at=Z)
         products += evaluation.products
         objective = evaluation.value + H.value(Z)
-        recorder.see(products, lambda: (objective, evaluation.metrics["relative_error"]))
+        recorder.see(products, lambda: (objective, evaluation.metrics.get("relative_error", math.nan)))
         return objective, (evaluation.gradient + Z.map(lambda name, X: weights[name] * X)).flat
 
     quiet = np.errstate(over="ignore", invalid="ignore")

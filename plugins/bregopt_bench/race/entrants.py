@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 import bregopt
-from bregopt import Blocks, Evaluation, Oracle, ResolvedProblem, Status, StopRule, parse_spec, tikhonov
+from bregopt import Blocks, ResolvedProblem, Status, StopRule, parse_spec, tikhonov
 from bregopt.errors import BregoptError, IncompatibleError, OverflowedError, ParameterError
 from bregopt_bench.peers.lbfgsb import l_bfgs_b
 from bregopt_bench.peers.pyproximal_palm import LARGE, pyproximal_palm
@@ -28,26 +27,6 @@ TRIAL = 2
 """Iterations before the race: a method that refuses the problem shows it there, and loops are compiled."""
 
 RunMethod = Callable[[ResolvedProblem, Blocks, StopRule], Trace]
-
-
-@final
-@frozen(eq=False)
-class WithError(Oracle):
-    """An oracle whose evaluations have a relative error, which is nan for a problem without one: peers record it."""
-
-    oracle: Oracle
-
-    def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
-        found = self.oracle.evaluate(Y, at, value_at=value_at)
-        return evolve(found, metrics={"relative_error": math.nan, **found.metrics})
-
-    def working(self) -> AbstractContextManager[Any]:
-        return self.oracle.working()
-
-
-def scipy_l_bfgs_b(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
-    """scipy's method on any problem whose H is smooth."""
-    return l_bfgs_b(evolve(problem, oracle=WithError(problem.oracle)), Y, stop)
 
 
 def palm_of_pyproximal(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
@@ -80,7 +59,7 @@ def is_relu_nmd(problem: ResolvedProblem, Y: Blocks) -> bool:
     return np.allclose(seen[0], seen[1], rtol=SAME, atol=SAME * float(seen[0].max()))
 
 
-OTHER_LIBRARIES: Mapping[str, RunMethod] = {"l-bfgs-b": scipy_l_bfgs_b, "pyproximal-palm": palm_of_pyproximal}
+OTHER_LIBRARIES: Mapping[str, RunMethod] = {"l-bfgs-b": l_bfgs_b, "pyproximal-palm": palm_of_pyproximal}
 
 
 @final

@@ -32,7 +32,7 @@ class AALS(Method[Mixing]):
         check_tikhonov(problem, "aals")
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Mixing]:
-        check_blocks(problem, Y)
+        check_blocks(problem, Y, "aals")
         return self._seen(problem, Y, None, None)
 
     def advance(self, problem: ResolvedProblem, state: State[Mixing]) -> State[Mixing]:

@@ -104,10 +104,10 @@ def _gain(model: BlockModel, E: Array, gradient: Array, xi: Array) -> tuple[floa
     return float(np.vdot(gradient, E) + 0.5 * np.vdot(E @ model.G, E)), float(np.vdot(residual, residual))
 
 
-def check_blocks(problem: ResolvedProblem, Y: Blocks) -> None:
+def check_blocks(problem: ResolvedProblem, Y: Blocks, method: str) -> None:
     """Refuse an F that has no model of each block."""
     for name in Y.names:
-        gram(problem, Y, name)
+        gram(problem, Y, name, f"The method {method}")
 
 
 def check_two_blocks(Y: Blocks, method: str) -> None:
@@ -119,13 +119,13 @@ def check_two_blocks(Y: Blocks, method: str) -> None:
         )
 
 
-def gram(problem: ResolvedProblem, Y: Blocks, name: str) -> Array:
+def gram(problem: ResolvedProblem, Y: Blocks, name: str, method: str = "This method") -> Array:
     """G of the block's model."""
     G = problem.smooth.gram(Y, name)
     if G is None:
         raise IncompatibleError(
-            f"The method takes an F that is quadratic in each block, with one matrix for all rows or columns of it "
+            f"{method} takes an F that is quadratic in each block, with one matrix for all rows or columns of it "
             f"(SmoothPart.gram), and {type(problem.smooth).__name__} of the {problem.name} knows none for the block "
-            f"'{name}': use aapb, or a PALM-type method."
+            f"'{name}': use aapb, which needs none."
         )
     return G

@@ -51,6 +51,10 @@ class ECD(ExtrapolatedBlocks):
                 )
 
     @property
+    def name(self) -> str:
+        return "ecd"
+
+    @property
     def solver(self) -> Solver:
         return partial(coordinates, sweeps=self.sweeps)
 

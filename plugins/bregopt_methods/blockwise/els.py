@@ -38,6 +38,10 @@ class ELS(ExtrapolatedBlocks):
         check_tikhonov(problem, "els")
 
     @property
+    def name(self) -> str:
+        return "els"
+
+    @property
     def solver(self) -> Solver:
         return partial(least_squares, damping=self.damping)
 

@@ -37,6 +37,11 @@ class ExtrapolatedBlocks(Method[Carried]):
 
     @property
     @abstractmethod
+    def name(self) -> str:
+        """What errors call the method."""
+
+    @property
+    @abstractmethod
     def solver(self) -> Solver: ...
 
     @abstractmethod
@@ -45,7 +50,7 @@ class ExtrapolatedBlocks(Method[Carried]):
 
     @final
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
-        check_blocks(problem, Y)
+        check_blocks(problem, Y, self.name)
         return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=Carried(Y, 1.0, None))
 
     @final

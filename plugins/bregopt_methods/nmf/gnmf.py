@@ -90,7 +90,7 @@ class GNMF(Method[PlannedUpdate]):
             raise _no_graph(problem)
         rest = evolve(problem, smooth=F.loss)
         check_two_blocks(Y, NAME)
-        check_blocks(rest, Y)
+        check_blocks(rest, Y, NAME)
         graph = GraphTerm(F.terms[Y.names[0]], float(term.mu) * term.L.diagonal())
         return multiplicative(rest, Y, residual, NAME, graph)
 

@@ -62,7 +62,7 @@ class HALS(Method[Carried]):
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
         check_two_blocks(Y, NAME)
-        check_blocks(problem, Y)
+        check_blocks(problem, Y, NAME)
         penalties(problem, Y.names, NAME)
         sweeps = self._sweeps(problem.oracle.evaluate(Y))
         seen, plan = self._update(problem, Y, sweeps)

@@ -64,7 +64,7 @@ class MU(Method[PlannedUpdate]):
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[PlannedUpdate]:
         check_two_blocks(Y, NAME)
-        check_blocks(problem, Y)
+        check_blocks(problem, Y, NAME)
         made = multiplicative(problem, Y, math.inf, NAME)
         check_signs(problem, made, NAME)
         return State.at(made.seen, problem.regularizer.value(Y), inner=made.plan)
