@@ -17,8 +17,6 @@ from bregopt.problem import ResolvedProblem
 from bregopt.rules.extrapolation import Extrapolation, ExtrapolationContext, Forecast
 from bregopt.rules.step import Trial
 
-WELL_INSIDE = 0.5
-"""Ȳ keeps at least about that share of the distance that Y has from the end of the domain."""
 Promise = Callable[[Kernel, Norms], Smad | None]
 """What F promises of a kernel, for every W within these norms."""
 
@@ -67,7 +65,7 @@ class KernelForecast:
     """whether W is taken at Y^k, whatever β is"""
     policy: KernelPolicy = field(init=False)
     D: Blocks = field(init=False)
-    """Y^k − Y^{k−1}"""
+    """Y^k − Y^{k−1}; where the domain is open, as far as Y may be extrapolated along it"""
     steady: bool = field(init=False)
     """whether the forecast is the same for every β"""
     _known: dict[float, Forecast] = field(init=False, factory=dict)
@@ -78,7 +76,9 @@ class KernelForecast:
 
     @D.default
     def _moved(self) -> Blocks:
-        return self.Y - self.last.Y_prev
+        """As far as it may be gone on with."""
+        D, kernel = self.Y - self.last.Y_prev, self.policy.sample()
+        return D if kernel.everywhere else kernel.onward(self.Y, D)
 
     @steady.default
     def _same_for_every_beta(self) -> bool:
@@ -116,7 +116,7 @@ class KernelForecast:
             step_prev=self.last.model.step,
             kernel_prev=self.last.model.kernel,
             divergence=self.last.divergence,
-            longest=WELL_INSIDE * self.policy.sample().longest(self.Y, self.D),
+            longest=self.policy.sample().longest(self.Y, self.D),
             forecast=self.of,
             steady=self.steady,
             Y_bar_prev=self.last.model.Y_bar,

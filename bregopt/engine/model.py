@@ -75,7 +75,8 @@ class BregmanModel:
         """
         if self.kernel.everywhere:
             return math.sqrt(self.grad_psi.gap(self.kernel.gradient(Y))[0]) / self.step
-        return self.kernel.stationary(Y, (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)).norm()
+        fall = (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)
+        return self.kernel.stationary(Y, fall, self.evaluation.gradient).norm()
 
     def rounding(self, Y: Blocks, Y_prev: Blocks) -> float:
         """How far Φ(Y) + D_ψ(Y^{k−1}, Y)/λ may lie above that of the true minimiser, where Y is its last digits off.
@@ -103,12 +104,13 @@ class BregmanModel:
             if seen is None:
                 return None
             terms += seen
-        found = Subgradient.at(self.problem.oracle.evaluate(Y, at=Y), xi, terms)
-        return found if self.kernel.everywhere else self._on_the_closed_domain(Y, found)
+        there = self.problem.oracle.evaluate(Y, at=Y)
+        found = Subgradient.at(there, xi, terms)
+        return found if self.kernel.everywhere else self._on_the_closed_domain(Y, found, there.gradient)
 
-    def _on_the_closed_domain(self, Y: Blocks, found: Subgradient) -> Subgradient:
+    def _on_the_closed_domain(self, Y: Blocks, found: Subgradient, gradient: Blocks) -> Subgradient:
         """What counts of A where the domain ends; the entries at the end have no part in the rounding either."""
-        A = self.kernel.stationary(Y, found.A)
+        A = self.kernel.stationary(Y, found.A, gradient)
         counted = (A.flat == found.A.flat).astype(float)
         psi = [Y.like(slope.flat * counted).norm() / self.step for slope in (self.grad_psi, self.kernel.gradient(Y))]
         terms = sum(psi) + found.gradient_norm

@@ -101,10 +101,18 @@ class Kernel(KernelPolicy):
         """Whether the domain is the whole space."""
         return True
 
-    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+    def onward(self, Y: Blocks, D: Blocks) -> Blocks:
+        """D, by which Y came, as far as Y may be extrapolated along it: not fast towards the end of the domain.
+
+        What is next to the end comes back from there slowly.
+        """
+        return D
+
+    def stationary(self, Y: Blocks, A: Blocks, gradient: Blocks) -> Blocks:
         """What is left of A ∈ ∂Φ(Y) where Y is near the end of the domain: on y > 0 it is ``min(y, a)`` entry by entry.
 
-        It is zero where Y is stationary on the closed domain, at its end too, where a may be large.
+        It is zero where Y is stationary on the closed domain, at its end too, where a may be large. Where a map had to
+        stop before the end, A says nothing, and the gradient of F is taken for it.
         """
         return A
 
@@ -217,9 +225,14 @@ class KernelSum(Kernel):
     def everywhere(self) -> bool:
         return all(kernel.everywhere for _, kernel in self.terms)
 
-    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+    def onward(self, Y: Blocks, D: Blocks) -> Blocks:
         for _, kernel in self.terms:
-            A = kernel.stationary(Y, A)
+            D = kernel.onward(Y, D)
+        return D
+
+    def stationary(self, Y: Blocks, A: Blocks, gradient: Blocks) -> Blocks:
+        for _, kernel in self.terms:
+            A = kernel.stationary(Y, A, gradient)
         return A
 
 

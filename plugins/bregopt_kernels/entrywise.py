@@ -17,6 +17,10 @@ SMALL = 0.2
 """Up to that relative distance of two numbers their divergence is summed as a series."""
 HELD = 1e-290
 """Down to that size, and up to its inverse, a ratio has all its digits."""
+LEAN = 0.1
+"""The share of its distance to an end by which an entry may come nearer in a step, and still be extrapolated."""
+END = 1e-299
+"""Up to there a proximal map has stopped before the end of the interval."""
 ATANH = (2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15)
 """Coefficients of ``(2 artanh(r) − 2r)/r³`` in r²."""
 
@@ -181,9 +185,16 @@ class Entrywise(Kernel):
         return False
 
     @final
-    def stationary(self, Y: Blocks, A: Blocks) -> Blocks:
+    def onward(self, Y: Blocks, D: Blocks) -> Blocks:
+        """Without the entries whose distance to an end shrank by more than a tenth."""
+        y, d = Y.flat, D.flat
+        fast = (-d > LEAN * y) | (d > LEAN * (self.top - y))
+        return D.like(np.where(fast, 0.0, d)) if fast.any() else D
+
+    @final
+    def stationary(self, Y: Blocks, A: Blocks, gradient: Blocks) -> Blocks:
         """``min(y, a)``, and where the interval has an upper end ``max(a, y − top)``."""
-        a: Array = np.minimum(Y.flat, A.flat)
+        a: Array = np.minimum(Y.flat, np.where(Y.flat <= END, gradient.flat, A.flat))
         return A.like(a if self.top == math.inf else np.maximum(a, Y.flat - self.top))
 
     @final

@@ -72,7 +72,7 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]
     """Specs of methods, the best first, each with the reason for it."""
     can = Abilities.of(problem, Y)
     if can.kernels:
-        yield "bpalm", "F brings a kernel for each block"
+        yield "bpalm(inertia=true)", "F brings a kernel for each block"
     if can.grams and can.separable:
         yield from _by_blocks(problem, Y, can)
     if can.weakly_convex:
