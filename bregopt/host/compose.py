@@ -162,7 +162,7 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
         return problem
     if not isinstance(problem, Problem):
         raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
-    problem = _with_parts(problem)
+    problem = with_parts(problem)
     if kernel is not None:
         problem = evolve(problem, kernel=kernel, prox=None)
     for part in (*problem.regularizer.distinct(), problem.kernel):
@@ -178,7 +178,7 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
     )
 
 
-def _with_parts(problem: Problem) -> Problem:
+def with_parts(problem: Problem) -> Problem:
     """The problem with the parts that it has by name."""
     H, kernel, start = problem.regularizer, problem.kernel, problem.start
     if isinstance(kernel, NamedKernel):

@@ -9,7 +9,7 @@ import numpy as np
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Method
 from bregopt.errors import IncompatibleError
-from bregopt.host.compose import kinds
+from bregopt.host.compose import kinds, with_parts
 from bregopt.host.registry import CORE, Kind
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.regularizer import Regularizer, Separable
@@ -137,8 +137,12 @@ def checks_of(part: Any) -> dict[str, Check]:
             prefix: _made_by(f"part = part[{block!r}]", checks_of(part[block])) for prefix, block in blocks.items()
         }
         return {prefix + name: one for prefix, checks in found.items() for name, one in checks.items()}
+    if isinstance(part, Problem):
+        part = with_parts(part)
     if isinstance(part, PROBLEMS):
         return _made_by(AT_START, checks_of((part, part.first_point(None, np.random.default_rng(0)))))
+    if _is_problem_at(part) and isinstance(part[0], Problem):
+        part = with_parts(part[0]), part[1]
     table = PROBLEM if _is_problem_at(part) else _table(part)
     if not table:
         raise IncompatibleError(_no_checks(part))

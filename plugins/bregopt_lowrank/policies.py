@@ -27,7 +27,7 @@ class NormPolicy(KernelPolicy):
         if self.norm not in norms:
             raise IncompatibleError(
                 f"This kernel needs the {self.norm} norm of W, and the W block does not tell it: implement "
-                "ClosedFormBlock.norms, or take a kernel that does not follow W, such as 'psi1 + 10*psi2'."
+                "ClosedFormBlock.norms, or use the method aapb with the problem's own kernel."
             )
         return self._lift(norms[self.norm])
 

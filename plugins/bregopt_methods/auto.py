@@ -45,12 +45,12 @@ class Abilities:
     """H is a sum over entries"""
     quadratic: bool
     """H is zero, or Tikhonov's"""
-    bounded: bool
-    """H bounds entries, as nonneg does"""
+    bounds: bool
+    """H bounds entries, as nonneg does, and has no l1"""
     weakly_convex: bool
-    """H is, so that every step has one minimiser"""
-    everywhere: bool
-    """the kernel is defined on the whole space"""
+    """H is, so that every step that is short enough has one minimiser"""
+    constants: bool
+    """a Lipschitz constant of ∇F is known in each block"""
 
     @classmethod
     def of(cls, problem: ResolvedProblem, Y: Blocks) -> "Abilities":
@@ -62,9 +62,10 @@ class Abilities:
             density=problem.block.density(),
             separable=all(Trait.SEPARABLE in H.traits for H in penalties),
             quadratic=all(h is not None and h.quadratic for h in scalars),
-            bounded=any(h is not None and h.bounded for h in scalars),
+            bounds=all(h is not None and h.l1 == 0 for h in scalars)
+            and any(h is not None and h.bounded for h in scalars),
             weakly_convex=all(H.weak_convexity is not None for H in penalties),
-            everywhere=problem.kernel.sample().everywhere,
+            constants=all(F.block_lipschitz(Y, name) is not None for name in Y.names),
         )
 
 
@@ -76,8 +77,16 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]
     if can.grams and can.separable:
         yield from _by_blocks(problem, Y, can)
     if can.weakly_convex:
-        yield "bella", "F has a kernel for all blocks at once, and H is weakly convex"
+        if can.constants and len(Y) > 2 and problem.regularizer.is_zero:
+            yield "ipalm", f"a step for each of {len(Y)} blocks is longer than one for all of them"
+        yield "bella", f"H is weakly convex{_fixed(can.density)}"
+    elif can.constants:
+        yield "ippalm", "H is not weakly convex, and steps on one block at a time see more of it"
     yield "aapb", "all that is known of F and H is a kernel and a proximal map"
+
+
+def _fixed(density: float | None) -> str:
+    return "" if density is None else f", and data fix {density:.0%} of W"
 
 
 def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[tuple[str, str]]:
@@ -94,7 +103,7 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
         if (sparse or zero) and work <= CHEAP and size >= LARGE:
             given = f"{model}, M is sparse" if sparse else model
             yield newton, f"{given}, and density × rank is {work:.2g}: the curvature of each row is cheap"
-    if sparse or can.quadratic or can.bounded:
+    if sparse or can.quadratic or can.bounds or len(Y) > 2:
         yield blocks, f"{model}, which goes block by block"
 
 

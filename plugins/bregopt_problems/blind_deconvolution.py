@@ -89,7 +89,7 @@ def blind_deconvolution(
 class FlatBlur(Start):
     """A constant k, as far as H₁ allows it, and ``x = tkᵀ∗M``, the step from 0 of steepest descent for this k.
 
-    From x = M, which fits without any blur, most runs end at a k of one point. Missing entries are taken for 0.
+    It stays away from x = M, which fits without any blur beside a k of one point. Missing entries are taken for 0.
     """
 
     def point(self, problem: ProblemParts, rng: np.random.Generator) -> Blocks:

@@ -323,6 +323,7 @@ def _background(background: Any, m: int) -> Array | float:
 
 
 def _check(array: Array, name: str) -> None:
+    array = np.asarray(array, dtype=np.float64)
     lowest, highest = float(np.min(array, initial=math.inf)), float(np.max(array, initial=0.0))
     if not highest < math.inf:
         raise DataError(f"{name} must be finite. Got {'nan' if math.isnan(highest) else 'inf'} in it.")

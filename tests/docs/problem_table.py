@@ -163,7 +163,8 @@ def legend(used):
     letters = {mark: reason for mark, reason in LETTERS.items() if mark in used}
     yield from (f"- {mark}: {reason.means}" for mark, reason in letters.items())
     *most, last = (mark for mark, reason in letters.items() if reason.of_H)
-    yield f"\nThe letters {', '.join(most)} and {last} are about H: with another H they may become a {TAKEN}, and the reverse."
+    yield ""
+    yield f"The letters {', '.join(most)} and {last} are about H: another H may turn them into a {TAKEN}, and back."
 
 
 def written():

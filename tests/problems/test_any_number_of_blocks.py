@@ -302,3 +302,9 @@ def test_a_tensor_with_all_blocks_but_the_first_fixed_is_least_squares():
     np.testing.assert_allclose(result.Y.U1, best, rtol=0, atol=1e-6)
     with pytest.raises(DataError, match="must make up one of the two factors: U2 and U3"):
         problem.freeze(U1=Y.U1)
+
+
+def test_the_kit_checks_a_problem_that_is_given_by_specs():
+    problem = bo.Problem(smooth=Three([]), block=Nothing(), kernel="power(6) + psi2", shapes=dict.fromkeys("xyz", (4,)))
+    report = bo.testing.check(problem)
+    assert report.ok, report.table()

@@ -33,12 +33,14 @@ def matrix(shape, density):
         (LARGE, 0.8, 8, "ridge(0.1)", "els"),
         (LARGE, 0.8, 8, "l1(0.1)", "bella"),
         (LARGE, 0.8, 8, "mcp(0.1, 3)", "bella"),
-        (LARGE, 0.8, 8, "l0(0.1)", "aapb"),
+        (LARGE, 0.8, 8, "l0(0.1)", "ippalm"),
         (SMALL, 0.05, 8, "none", "els"),
         (SMALL, 0.05, 8, "l1(0.1)", "ecd"),
         (SMALL, 0.05, 8, "mcp(0.1, 3)", "ecd"),
-        (LARGE, 0.05, 8, "l21(0.1)", "aapb"),
-        (LARGE, 0.05, 8, "l0-ball(100)", "aapb"),
+        (LARGE, 0.05, 8, "l21(0.1)", "bella"),
+        (LARGE, 0.05, 8, "l0-ball(100)", "ippalm"),
+        (LARGE, 0.8, 8, "nonneg", "ecd"),
+        (LARGE, 0.8, 8, "l1-nonneg(0.1)", "bella"),
     ],
 )
 def test_auto_picks_by_the_regularizer_the_density_and_the_size(shape, density, rank, H, method):
@@ -52,6 +54,48 @@ def test_what_masked_newton_cannot_read_goes_block_by_block(tmp_path):
     assert picked(stored, H="none") == "els"
 
 
-def test_a_graph_in_F_leaves_aapb():
+def test_a_graph_in_F_leaves_a_kernel_for_all_blocks():
     graph = bo.make("regularizer", "graph", 2.0 * np.eye(60) - np.roll(np.eye(60), 1, 0) - np.roll(np.eye(60), -1, 0))
-    assert picked(matrix(SMALL, 0.05), H="l1(0.1)", graph=graph) == "aapb"
+    assert picked(matrix(SMALL, 0.05), H="l1(0.1)", graph=graph) == "bella"
+
+
+def chosen(problem):
+    result = bo.solve(problem, max_iterations=1)
+    (note,) = [note for note in result.notes if note.startswith("auto picked")]
+    return note.removeprefix("auto picked ").partition(": ")[0]
+
+
+def test_auto_asks_what_a_problem_can_do_whatever_its_blocks_are():
+    rng = np.random.default_rng(0)
+    M, T, A = rng.standard_normal((9, 8)), rng.standard_normal((5, 4, 3)), rng.standard_normal((30, 4))
+    counts = rng.poisson(5.0, (9, 8)) + 1.0
+    found = {
+        "three blocks with Gram matrices": bo.compose("cp", T, 2),
+        "and with bounds": bo.compose("cp", np.abs(T), 2, nonneg=True),
+        "and with l1": bo.compose("cp", T, 2, H="l1(0.1)"),
+        "three blocks with constants alone": bo.compose("deep-linear", M, 3, rank=2),
+        "and with H": bo.compose("deep-linear", M, 3, rank=2, H="ridge(0.1)"),
+        "one block with a Gram matrix": bo.compose("low-rank", A[:, 0], model=bo.make("model", "linear", A)),
+        "one block with a constant": bo.compose("phase-retrieval", A, np.square(A[:, 0])),
+        "one block with a kernel": bo.compose("quadratic-inverse", A, np.square(A[:, 0])),
+        "an open domain": bo.compose("poisson", np.abs(A), counts[:, 0][[0] * 30]),
+        "kernels for single blocks": bo.compose("kl-nmf", counts, 2),
+        "H that is not weakly convex": bo.compose("sparse-pca", M, 2),
+        "a loss with corners": bo.compose("robust-pca", M, 2),
+        "one factor fixed": bo.compose("low-rank", M, V=bo.Fixed(M[:2])),
+    }
+    assert {label: chosen(problem) for label, problem in found.items()} == {
+        "three blocks with Gram matrices": "els",
+        "and with bounds": "ecd",
+        "and with l1": "ecd",
+        "three blocks with constants alone": "ipalm",
+        "and with H": "bella",
+        "one block with a Gram matrix": "els",
+        "one block with a constant": "bella",
+        "one block with a kernel": "bella",
+        "an open domain": "bella",
+        "kernels for single blocks": "bpalm(inertia=true)",
+        "H that is not weakly convex": "ippalm",
+        "a loss with corners": "els",
+        "one factor fixed": "masked-newton",
+    }
