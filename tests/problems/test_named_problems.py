@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.optimize
-import scipy.sparse
 from bregopt_problems import outliers
 from bregopt_problems.hooks import PROBLEMS, bregopt_examples
 
@@ -602,3 +601,24 @@ def test_a_row_without_entries_is_noted_and_its_factor_is_what_H_alone_says(form
     assert any(note.startswith("1 column has no known entry (the first is column 7)") for note in result.notes)
     np.testing.assert_allclose(result.Y.U[4], 0.0, atol=1e-6)
     np.testing.assert_allclose(result.Y.V[:, 7], 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("nonneg", [False, True])
+def test_symmetric_factors_agree_with_lbfgs_from_the_same_start(nonneg):
+    rng = np.random.default_rng(0)
+    Q = np.abs(rng.standard_normal((15, 3)))
+    noise = 0.1 * rng.standard_normal((15, 15))
+    M = Q @ Q.T + noise + noise.T
+    problem = bo.compose("symmetric", M, rank=3, nonneg=nonneg)
+    Y = problem.first_point(None, np.random.default_rng(1))
+
+    def both(flat):
+        U = flat.reshape(15, 3)
+        R = U @ U.T - M
+        return 0.5 * np.sum(R**2), (2 * R @ U).ravel()
+
+    bounds = [(0, None)] * 45 if nonneg else None
+    options = {"maxiter": 20000, "maxfun": 100000, "ftol": 1e-16, "gtol": 1e-10}
+    best = scipy.optimize.minimize(both, Y.flat, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    result = bo.solve(problem, start=Y, max_iterations=5000, tolerance=1e-10)
+    assert result.objective == pytest.approx(best.fun, rel=1e-8)

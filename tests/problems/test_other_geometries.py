@@ -195,3 +195,45 @@ def test_an_unknown_norm_is_no_constant_and_no_error():
         result = bo.solve(problem, method="aapb", start=start, max_iterations=20)
         assert result.certificate.monotone
         assert result.objective < result.history["objective"][0]
+
+
+def poisson_at_the_end(seed, reverse):
+    rng = np.random.default_rng(seed)
+    A = rng.random((40, 12))
+    b = rng.poisson(A @ (np.maximum(rng.standard_normal(12), 0) * 5)) + float(reverse)
+    return bo.compose("poisson", A, b, reverse=reverse)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_aapb_stays_off_the_end_of_an_open_domain_and_ends_below_apb(seed, reverse):
+    problem = poisson_at_the_end(seed, reverse)
+    plain, fast = (bo.solve(problem, method=method, max_iterations=1500) for method in ("apb", "aapb"))
+    assert fast.objective <= plain.objective * (1 + 1e-12)
+    assert fast.Y.x.min() > 1e-200
+    gradient = problem.oracle.evaluate(fast.Y, at=fast.Y).gradient.x
+    assert fast.certificate.subgradient == pytest.approx(np.linalg.norm(np.minimum(fast.Y.x, gradient)), rel=1e-3)
+
+
+def test_a_tolerance_fires_where_the_optimum_lies_on_the_end_of_the_domain():
+    result = bo.solve(poisson_at_the_end(2, reverse=True), method="bella", tolerance=1e-8, max_iterations=3000)
+    assert result.converged
+    assert result.Y.x.min() < 1e-8
+    assert result.certificate.guaranteed
+
+
+@pytest.mark.parametrize("method", ["apb", "aapb", "aapb-paper", "palm", "bella", "cocain", "bpg", "bpalm", "mu"])
+@pytest.mark.parametrize("iterations", [0, 1, 3, 30])
+def test_no_run_is_guaranteed_without_an_iteration_or_farther_out_than_it_began(method, iterations):
+    M = np.abs(np.random.default_rng(0).standard_normal((12, 9)))
+    problem = bo.compose("low-rank", M, rank=2, U="nonneg", V="nonneg") if method == "mu" else None
+    problem = problem or bo.compose("relu-nmd", M, rank=2)
+    for size in (1e-3, 1.0, 1e3):
+        start = problem.first_point(None, np.random.default_rng(1)) * size
+        start = start.map(lambda name, X: np.abs(X)) if method == "mu" else start
+        certificate = bo.solve(problem, method=method, start=start, max_iterations=iterations).certificate
+        if certificate.guaranteed:
+            assert certificate.iterations > 0
+            assert certificate.subgradient <= certificate.first_residual
+        elif certificate.assumptions_held and certificate.monotone and certificate.iterations:
+            assert "farther from stationarity than the first step" in certificate.summary()
