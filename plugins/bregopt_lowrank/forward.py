@@ -1,23 +1,28 @@
 """Models that are any map from the blocks to data: linear operators and convolutions."""
 
 import math
+import weakref
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
+import scipy.fft
 from attrs import evolve, field, frozen
 
 from bregopt import Array, Blocks, Kernel
 from bregopt.errors import DataError, parameter
 from bregopt_lowrank.models import Shape, Sided, Sides, gaussian, kernel_named
 from bregopt_lowrank.multilinear import multilinear_kernel
+from bregopt_lowrank.passes.threads import thread_count
 
 SAFETY = 1.0001
 """A norm by Lanczos is a lower bound; this factor makes it an upper one."""
 EXACT = 1500
 """Rows or columns up to which ‖A‖₂ and AᵀA are computed from A itself."""
 ONE = np.ones((1, 1))
+KEPT = 4
+"""Fourier transforms that a convolution keeps."""
 
 
 class Forward(Sided):
@@ -126,6 +131,10 @@ class Linear(Forward):
         return np.asarray(self.A.T @ S.reshape(len(S), -1))
 
     @property
+    def threads(self) -> bool:
+        return True
+
+    @property
     def degree(self) -> int:
         return 1
 
@@ -182,6 +191,8 @@ class Convolution(Forward):
     size: tuple[int, ...] = field(converter=_sizes)
     """of k"""
     data_shape: tuple[int, ...] = ()
+    _spectra: list[tuple[Any, str, Any]] = field(init=False, factory=list, repr=False, eq=False)
+    """the Fourier transforms used last, each with its block and a weak reference to the point"""
 
     @size.validator
     def _check(self, attribute: object, size: tuple[Any, ...]) -> None:
@@ -213,26 +224,43 @@ class Convolution(Forward):
         return False
 
     def forward(self, Y: Blocks) -> Array:
-        return self._inverse(self._spectrum(Y["k"]) * self._transform(Y["x"]))
+        return self._inverse(self._spectrum(Y, "k") * self._spectrum(Y, "x"))
 
     def adjoint(self, Y: Blocks, name: str, S: Array) -> Array:
+        return self._adjoint(Y, name, self._transform(S))
+
+    def pull(self, Y: Blocks, on_left: Array, on_right: Array) -> Mapping[str, Array]:
+        """With one transform for both blocks."""
+        S = self._transform(on_left.reshape(self.data_shape))
+        return {name: self._adjoint(Y, name, S) for name in self.names}
+
+    def _adjoint(self, Y: Blocks, name: str, S: Any) -> Array:
+        whole = self._inverse(np.conj(self._spectrum(Y, "x" if name == "k" else "k")) * S)
         if name == "x":
-            return self._inverse(np.conj(self._spectrum(Y["k"])) * self._transform(S))
-        whole = self._inverse(np.conj(self._transform(Y["x"])) * self._transform(S))
+            return whole
         middle = [it // 2 for it in self.size]
         return np.roll(whole, middle, tuple(range(whole.ndim)))[tuple(slice(0, it) for it in self.size)].copy()
 
-    def _spectrum(self, k: Array) -> Any:
-        """Of the kernel, its middle at the origin."""
-        whole = np.zeros(self.data_shape)
-        whole[tuple(slice(0, it) for it in self.size)] = k
-        return self._transform(np.roll(whole, [-(it // 2) for it in self.size], tuple(range(whole.ndim))))
+    def _spectrum(self, Y: Blocks, name: str) -> Any:
+        """Of a block, with the middle of k at the origin; those used last are kept."""
+        for point, block, spectrum in tuple(self._spectra):
+            if point() is Y.flat and block == name:
+                return spectrum
+        X = Y[name]
+        if name == "k":
+            whole = np.zeros(self.data_shape)
+            whole[tuple(slice(0, it) for it in self.size)] = X
+            X = np.roll(whole, [-(it // 2) for it in self.size], tuple(range(whole.ndim)))
+        made = self._transform(X)
+        self._spectra[:] = [(weakref.ref(Y.flat), name, made), *self._spectra[: KEPT - 1]]
+        return made
 
     def _transform(self, X: Array) -> Any:
-        return np.fft.rfftn(X, self.data_shape, tuple(range(X.ndim)))
+        return scipy.fft.rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
 
     def _inverse(self, spectrum: Any) -> Array:
-        return np.asarray(np.fft.irfftn(spectrum, self.data_shape, tuple(range(spectrum.ndim))))
+        axes = tuple(range(spectrum.ndim))
+        return np.asarray(scipy.fft.irfftn(spectrum, self.data_shape, axes, workers=thread_count()))
 
     def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
         """By ``‖k ∗ x‖ ≤ ‖k‖₁‖x‖ ≤ √size·‖k‖‖x‖``."""
@@ -240,5 +268,5 @@ class Convolution(Forward):
 
     def block_curvature(self, Y: Blocks, name: str) -> float:
         """The largest |·|² of the other one's Fourier transform."""
-        spectrum = self._spectrum(Y["k"]) if name == "x" else self._transform(Y["x"])
+        spectrum = self._spectrum(Y, "k" if name == "x" else "x")
         return float(np.max(np.abs(spectrum)) ** 2)

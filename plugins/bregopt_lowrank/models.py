@@ -107,6 +107,11 @@ class Model(ABC):
         """What an evaluation costs: with a gradient, at another point, and with the value there."""
         return 1.0 + 2.0 * gradient + (elsewhere and value_at)
 
+    @property
+    def threads(self) -> bool:
+        """Whether the work is in making the factors, so that BLAS should use all its threads for that."""
+        return False
+
     def check(self, shape: Shape) -> None:
         """Refuse an M of this shape."""
         return
@@ -141,7 +146,6 @@ class Sided(Model):
     def factors(self, Y: Blocks) -> tuple[Array, Array]:
         return self.left(Y), self.right(Y)
 
-    @final
     def pull(self, Y: Blocks, on_left: Array, on_right: Array) -> Mapping[str, Array]:
         lefts, rights = self.sides
         found = {name: self.part(Y, name, on_left) for name in lefts}

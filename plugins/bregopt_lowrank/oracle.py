@@ -1,7 +1,7 @@
 """Evaluations and sweeps for (c/2)‖W − A(Y)‖², each one pass over M."""
 
 import math
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import numpy as np
@@ -26,11 +26,11 @@ class FusedOracle(Oracle):
 
     def working(self) -> AbstractContextManager[Any]:
         """BLAS on one thread: what a second leaves spinning would slow the threads of the next pass down."""
-        return one_blas_thread()
+        return nullcontext() if self.block.model.threads else one_blas_thread()
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         self.block.check_shapes(Y)
-        with one_blas_thread():
+        with self.working():
             return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
     def _pass(self, U: Array, V: Array, **wanted: Any) -> PassResult:
