@@ -9,7 +9,15 @@ from attrs import evolve, frozen
 
 from bregopt import Array, resolve_data
 from bregopt.errors import DataError, parameter
-from bregopt_lowrank.matrices.local import LocalMatrix, as_array, as_csr, as_local_matrix, check_kind, is_stored
+from bregopt_lowrank.matrices.local import (
+    LocalMatrix,
+    as_array,
+    as_csr,
+    as_local_matrix,
+    check_kind,
+    check_numbers,
+    is_stored,
+)
 from bregopt_lowrank.matrices.matrix import Matrix
 
 FEW = 0.08
@@ -46,6 +54,7 @@ class Given:
         M = resolve_data(self.M)
         if not hasattr(M, "shape"):
             M = as_array(M)
+            check_numbers(M.dtype)
         return evolve(self, M=M, **{name: resolve_data(it) for name, it in self.companions.items()})
 
     def unfolded(self, shape: tuple[int, int]) -> "Given":

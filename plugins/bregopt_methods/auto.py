@@ -81,7 +81,7 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]
             yield "ipalm", f"a step for each of {len(Y)} blocks is longer than one for all of them"
         yield "bella", f"H is weakly convex{_fixed(can.density)}"
     elif can.constants:
-        yield "ippalm", "H is not weakly convex, and steps on one block at a time see more of it"
+        yield "bpalm(inertia=true)", "H is not weakly convex, and steps on one block at a time see more of it"
     yield "aapb", "all that is known of F and H is a kernel and a proximal map"
 
 

@@ -537,6 +537,10 @@ def of_hooks():
     return evolve(made, oracle=scope["RobustOracle"](made.smooth, made.block))
 
 
+def of_problems():
+    return shown("docs/problems.md", "class NearlyOrthonormal(bo.SmoothPart)", "\nresult = ")["problem"]
+
+
 def of_the_template():
     scope = {"__name__": "template"}
     exec(template.CODE.replace("$name", "own"), scope)
@@ -550,7 +554,7 @@ def of_the_examples():
     return scope["problem"], scope["start"]
 
 
-@pytest.mark.parametrize("made", [of_write_a_plugin, of_hooks, of_the_template, of_the_examples])
+@pytest.mark.parametrize("made", [of_write_a_plugin, of_hooks, of_problems, of_the_template, of_the_examples])
 def test_the_problems_of_the_docs_pass(made):
     report = bo.testing.check(made())
     assert report.ok, report.table()
@@ -560,7 +564,7 @@ def test_the_problems_of_the_docs_pass(made):
 def test_the_docs_have_no_other_problem():
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     found = {str(name.relative_to(ROOT)) for name in pages if any("(bo.SmoothPart)" in code for code in page(name))}
-    assert found == {"docs/write-a-plugin.md", "docs/hooks.md"}
+    assert found == {"docs/write-a-plugin.md", "docs/hooks.md", "docs/problems.md"}
     assert [path.name for path in (ROOT / "examples").glob("*.py") if "(bo.SmoothPart)" in path.read_text("utf-8")] == [
         "own_problem.py"
     ]

@@ -187,7 +187,7 @@ MODELS = dict(examples("model"))
 
 
 def altered_model(model, **members):
-    given = {field.alias: getattr(model, field.name) for field in type(model).__attrs_attrs__}
+    given = {field.alias: getattr(model, field.name) for field in type(model).__attrs_attrs__ if field.init}
     return type("Altered", (type(model),), members)(**given)
 
 

@@ -293,11 +293,16 @@ def _precision(given: np.dtype[Any], wanted: str) -> np.dtype[Any]:
     return np.dtype(wanted)
 
 
-def check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Refuse what is no matrix of real numbers."""
+def check_numbers(dtype: np.dtype[Any]) -> None:
+    """Refuse what are no real numbers."""
     if dtype.kind not in "fiub":
         hint = " Convert Python's own numbers first, as in M.astype(float)." if dtype.kind == "O" else ""
         raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.{hint}")
+
+
+def check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Refuse what is no matrix of real numbers."""
+    check_numbers(dtype)
     if len(shape) != 2:
         raise DataError(f"M must be a matrix with two dimensions. Got shape {shape} instead.")
     if 0 in shape:
