@@ -51,6 +51,7 @@ class Blocks:
     __slots__ = ("_views", "flat", "layout")
     flat: Array
     layout: Layout
+    _views: dict[str, Array] | None
 
     def __init__(self, **arrays: ArrayLike) -> None:
         if not arrays:
@@ -61,7 +62,14 @@ class Blocks:
 
     def _set(self, layout: Layout, flat: Array) -> None:
         flat.flags.writeable = False
-        self.layout, self.flat, self._views = layout, flat, layout.views(flat)
+        self.layout, self.flat, self._views = layout, flat, None
+
+    @property
+    def _parts(self) -> dict[str, Array]:
+        """The blocks by name, which most vectors of a run are never asked for."""
+        if self._views is None:
+            self._views = self.layout.views(self.flat)
+        return self._views
 
     def like(self, flat: Array) -> "Blocks":
         """The same names and shapes over another flat vector, which is taken over, not copied."""
@@ -71,7 +79,7 @@ class Blocks:
         """Blocks of the same layout with ``function(name, array)`` in each."""
         flat = np.empty_like(self.flat)
         for name, target in self.layout.views(flat).items():
-            target[...] = function(name, self._views[name])
+            target[...] = function(name, self._parts[name])
         return self.like(flat)
 
     def replaced(self, **arrays: Array) -> "Blocks":
@@ -87,18 +95,18 @@ class Blocks:
 
     def __getitem__(self, name: str) -> Array:
         try:
-            return self._views[name]
+            return self._parts[name]
         except KeyError:
             raise DataError(f"There is no block '{name}'; the blocks are {', '.join(self.names)}.") from None
 
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self._views:
+        if name.startswith("_") or name not in self._parts:
             raise AttributeError(f"Blocks has no block or attribute '{name}'")
-        return self._views[name]
+        return self._parts[name]
 
     def __iter__(self) -> Iterator[Array]:
         """The arrays in their order: ``U, V = Y``."""
-        return iter(self._views.values())
+        return iter(self._parts.values())
 
     def __len__(self) -> int:
         return len(self.names)

@@ -33,11 +33,22 @@ class Recorder:
         self._rows = len(self.columns["iteration"])
 
     def see(self, state: State, seconds: float) -> None:
-        row = {name: getattr(state, name) for name in COLUMNS if name not in ("seconds", "products")}
-        row |= {"seconds": seconds, "products": state.counts.products, **state.metrics}
-        for name in [*self.columns, *(name for name in row if name not in self.columns)]:
+        row = {
+            "iteration": state.iteration,
+            "seconds": seconds,
+            "objective": state.objective,
+            "lyapunov": state.lyapunov,
+            "beta": state.beta,
+            "step": state.step,
+            "divergence": state.divergence,
+            "stationarity": state.stationarity,
+            "products": state.counts.products,
+            **state.metrics,
+        }
+        for name in row.keys() - self.columns.keys():
+            self.columns[name] = [math.nan] * self._rows
+        for name, column in self.columns.items():
             value = row.get(name)
-            column = self.columns.setdefault(name, [math.nan] * self._rows)
             column.append(math.nan if value is None else value)
         self._rows += 1
 

@@ -63,16 +63,14 @@ class Meter(Oracle):
         self.counts = evolve(self.counts, products=self.counts.products + products)
 
     def _count(self, evaluation: Evaluation, gradients: int) -> None:
-        self.counts = evolve(
-            self.counts,
-            products=self.counts.products + evaluation.products,
-            evaluations=self.counts.evaluations + 1,
-            gradients=self.counts.gradients + gradients,
-        )
+        so_far = self.counts
+        products = so_far.products + evaluation.products
+        self.counts = Counts(products, so_far.evaluations + 1, so_far.gradients + gradients, so_far.proxes)
 
     def _counted(self, prox: BregmanProx) -> BregmanProx:
         def counted(P: Blocks, step: float, kernel: Kernel) -> Blocks:
-            self.counts = evolve(self.counts, proxes=self.counts.proxes + 1)
+            it = self.counts
+            self.counts = Counts(it.products, it.evaluations, it.gradients, it.proxes + 1)
             Y = prox(P, step, kernel)
             if self.counts.proxes == 1:
                 check_prox(prox, Y, P)

@@ -235,7 +235,9 @@ class Convolution(Forward):
         return {name: self._adjoint(Y, name, S) for name in self.names}
 
     def _adjoint(self, Y: Blocks, name: str, S: Any) -> Array:
-        whole = self._inverse(np.conj(self._spectrum(Y, "x" if name == "k" else "k")) * S)
+        product = np.conj(self._spectrum(Y, "x" if name == "k" else "k"))
+        product *= S
+        whole = self._inverse(product)
         if name == "x":
             return whole
         middle = [it // 2 for it in self.size]
@@ -259,8 +261,9 @@ class Convolution(Forward):
         return scipy.fft.rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
 
     def _inverse(self, spectrum: Any) -> Array:
-        axes = tuple(range(spectrum.ndim))
-        return np.asarray(scipy.fft.irfftn(spectrum, self.data_shape, axes, workers=thread_count()))
+        """Of a spectrum that is not needed any more."""
+        axes, shape = tuple(range(spectrum.ndim)), self.data_shape
+        return np.asarray(scipy.fft.irfftn(spectrum, shape, axes, overwrite_x=True, workers=thread_count()))
 
     def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
         """By ``‖k ∗ x‖ ≤ ‖k‖₁‖x‖ ≤ √size·‖k‖‖x‖``."""
