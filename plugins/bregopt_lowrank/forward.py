@@ -26,7 +26,7 @@ KEPT = 4
 
 
 class Forward(Sided):
-    """``A(Y)`` as a map and its derivative: data of any shape are one column, L is A(Y) and R is 1.
+    """``A(Y)`` as a map and its derivative: data of any shape are one row, L is 1 and R is A(Y).
 
     An author writes ``forward`` and ``adjoint``, the shapes and the kernel; every entrywise loss is there.
     """
@@ -52,15 +52,15 @@ class Forward(Sided):
     @final
     @property
     def sides(self) -> Sides:
-        return self.names, ()
+        return (), self.names
 
     @final
     def left(self, Y: Blocks) -> Array:
-        return self.forward(Y).reshape(-1, 1)
+        return ONE
 
     @final
     def right(self, Y: Blocks) -> Array:
-        return ONE
+        return self.forward(Y).reshape(1, -1)
 
     @final
     def part(self, Y: Blocks, name: str, on_factor: Array) -> Array:
@@ -115,7 +115,7 @@ class Linear(Forward):
         if len(shape) not in (1, 2) or shape[0] != self.A.shape[0]:
             found = "×".join(map(str, shape)) or "a single number"
             raise DataError(f"The data of Ax must have {self.A.shape[0]} rows, as A has. Got {found} instead.")
-        return evolve(self, data_shape=tuple(shape)), (math.prod(shape), 1)
+        return evolve(self, data_shape=tuple(shape)), (1, math.prod(shape))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -210,7 +210,7 @@ class Convolution(Forward):
         if len(shape) != len(self.size) or any(a > b for a, b in zip(self.size, shape, strict=True)):
             wanted = "×".join(map(str, self.size))
             raise DataError(f"The data must be at least {wanted}, the size of the kernel. Got {found} instead.")
-        return evolve(self, data_shape=tuple(shape)), (math.prod(shape), 1)
+        return evolve(self, data_shape=tuple(shape)), (1, math.prod(shape))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class Convolution(Forward):
 
     def pull(self, Y: Blocks, on_left: Array, on_right: Array) -> Mapping[str, Array]:
         """With one transform for both blocks."""
-        S = self._transform(on_left.reshape(self.data_shape))
+        S = self._transform(on_right.reshape(self.data_shape))
         return {name: self._adjoint(Y, name, S) for name in self.names}
 
     def _adjoint(self, Y: Blocks, name: str, S: Any) -> Array:

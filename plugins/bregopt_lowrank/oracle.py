@@ -96,29 +96,30 @@ class FusedOracle(Oracle):
             return super().sweep(Y, at, update, row_wise=row_wise)
         self.block.check_shapes(Y)
         c, (L, R), (lefts, rights) = self.block.curvature, model.factors(Y), model.sides
-        left = np.empty_like(L)
-        on_left = LeftSide(model, Y, at, left, c * (R @ R.T), update)
-        if row_wise and rights and L is Y[lefts[0]] and self.block.M.row_wise_updates:
-            result = self._pass(L, R, V_bar=R, left=left, update=on_left.rows)
-            here = Y.replaced(**{lefts[0]: on_left.new})
-            evaluation = self._evaluate(Y, (L, R), result, 3.0)
+        here, new = Y, L
+        if not lefts:
+            result = self._pass(L, R, U_bar=L)
+            products = 2.0 * len(Y) + (at is not Y)
         else:
-            result = self._pass(L, R, V_bar=R, left=left)
-            here, gradient = on_left.blocks(L, whole=not rights)
-            if not rights:
-                return Sweep(self._evaluate(Y, (L, R), result, 2.0 * len(Y) + (at is not Y)), here, gradient)
-            result = self._pass(L, R, U_bar=model.left(here))
-            evaluation = self._evaluate(Y, (L, R), result, 4.0)
-        new = model.left(here)
-        slope = _right(result) + (c * (new.T @ (new - L))) @ R
-        gram = c * (new.T @ new)
+            on_left = LeftSide(model, Y, at, np.empty_like(L), c * (R @ R.T), update)
+            if row_wise and L is Y[lefts[0]] and self.block.M.row_wise_updates:
+                result, products = self._pass(L, R, V_bar=R, left=on_left.left, update=on_left.rows), 3.0
+                here, new = Y.replaced(**{lefts[0]: on_left.new}), on_left.new
+            else:
+                self._pass(L, R, V_bar=R, left=on_left.left)
+                here = on_left.blocks(L)
+                new = model.left(here)
+                result, products = self._pass(L, R, U_bar=new), 4.0
+        slope, gram = _right(result), c * (new.T @ new)
+        if lefts:
+            slope = slope + (c * (new.T @ (new - L))) @ R
         for name in rights:
             point = here if at is Y else here.replaced(**{name: at[name]})
             moved = slope if at is Y and name == rights[0] else slope + gram @ (model.right(point) - R)
             gradient = model.part(point, name, moved)
             if name != rights[-1]:
                 here = here.replaced(**{name: update(name, slice(0, len(Y[name])), gradient)})
-        return Sweep(evaluation, here, gradient)
+        return Sweep(self._evaluate(Y, (L, R), result, products), here, gradient)
 
     def _evaluate(
         self,
@@ -180,16 +181,15 @@ class LeftSide:
         self.new[rows] = self.update(first, rows, gradient)
         return self.new[rows]
 
-    def blocks(self, L: Array, *, whole: bool) -> tuple[Blocks, Array]:
-        """The blocks one after the other; where L is the ``whole`` of A, the gradient for the last one is left over."""
-        here, gradient, names = self.Y, self.left, self.model.sides[0]
-        for name in names:
+    def blocks(self, L: Array) -> Blocks:
+        """The blocks one after the other."""
+        here = self.Y
+        for name in self.model.sides[0]:
             point = here if self.at is self.Y else here.replaced(**{name: self.at[name]})
             moved = self.left if point is self.Y else self.left + (self.model.left(point) - L) @ self.gram
             gradient = self.model.part(point, name, moved)
-            if not (whole and name == names[-1]):
-                here = here.replaced(**{name: self.update(name, slice(0, len(self.Y[name])), gradient)})
-        return here, gradient
+            here = here.replaced(**{name: self.update(name, slice(0, len(self.Y[name])), gradient)})
+        return here
 
 
 def _right(result: PassResult) -> Array:

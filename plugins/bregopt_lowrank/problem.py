@@ -142,7 +142,7 @@ def low_rank(
         metrics=_metrics(data, chosen, c, form),
         name=name,
         kernel_named=kernel != "auto",
-        notes=(*_named(chosen), *(empty_lines(data) if form.affine else ())),
+        notes=(*_named(chosen), *(empty_lines(data) if form.affine and form.ranks(data.shape) else ())),
     )
     return problem.freeze(**fixed) if fixed else problem
 

@@ -104,7 +104,10 @@ class FlatBlur(Start):
         k = H["k"].prox(np.full(shapes["k"], 1.0 / math.sqrt(math.prod(shapes["k"]))), TINY)
         data = np.concatenate([block.M.read(rows).M for rows in block.M.tiles()]).astype(float)
         S = np.nan_to_num(data, nan=0.0)
-        x = model.pull(Blocks(k=k, x=np.zeros(shapes["x"])), S, S.T @ S)["x"]
-        X = np.where(np.isnan(data), 0.0, model.factors(Blocks(k=k, x=x))[0])
+        flat = Blocks(k=k, x=np.zeros(shapes["x"]))
+        L, R = model.factors(flat)
+        x = model.pull(flat, S @ R.T, L.T @ S)["x"]
+        L, R = model.factors(Blocks(k=k, x=x))
+        X = np.where(np.isnan(data), 0.0, L @ R)
         square = float(np.vdot(X, X))
         return Blocks(k=k, x=H["x"].prox(x * (float(np.vdot(X, S)) / square if square > 0 else 0.0), TINY))

@@ -207,7 +207,7 @@ def wrong_pull(model):
 def bent(model):
     def factors(self, Y):
         L, R = type(model).factors(self, Y)
-        return L + 1e-3 * np.square(L), R
+        return L + 1e-3 * np.square(L), R + 1e-3 * np.square(R)
 
     return factors
 
