@@ -45,8 +45,9 @@ class Recorder:
             "products": state.counts.products,
             **state.metrics,
         }
-        for name in row.keys() - self.columns.keys():
-            self.columns[name] = [math.nan] * self._rows
+        for name in row:
+            if name not in self.columns:
+                self.columns[name] = [math.nan] * self._rows
         for name, column in self.columns.items():
             value = row.get(name)
             column.append(math.nan if value is None else value)
