@@ -308,3 +308,17 @@ def test_the_kit_checks_a_problem_that_is_given_by_specs():
     problem = bo.Problem(smooth=Three([]), block=Nothing(), kernel="power(6) + psi2", shapes=dict.fromkeys("xyz", (4,)))
     report = bo.testing.check(problem)
     assert report.ok, report.table()
+
+
+@pytest.mark.parametrize("known", [1.0, 0.5, 0.04])
+def test_the_gradient_of_a_linear_model_elsewhere_is_that_with_W_kept(known):
+    rng = np.random.default_rng(0)
+    A, b = rng.standard_normal((200, 5)), rng.standard_normal(200)
+    b = np.where(rng.random(200) < known, b, np.nan)
+    problem = bo.compose("low-rank", b, model=bo.make("model", "linear", A))
+    Y, at = start_of(problem, 1), start_of(problem, 2)
+    W = np.where(np.isnan(b), A @ Y.x[:, 0], b)
+    seen = problem.oracle.evaluate(Y, at=at, value_at=True)
+    R = A @ at.x[:, 0] - W
+    np.testing.assert_allclose(seen.gradient.x[:, 0], A.T @ R, rtol=0, atol=1e-10)
+    assert seen.value_at == pytest.approx(0.5 * R @ R, rel=1e-12)

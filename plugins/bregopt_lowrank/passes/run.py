@@ -168,7 +168,8 @@ def _all_three(M: Array, upper: Array | None, weights: Array | None) -> tuple[Ar
 def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
     """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and c(X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
     V, V_bar, c = request.V, request.V_bar, request.curvature
-    if request.U_bar is None or request.U_bar is request.U or V_bar is None or request.left is None:
+    still = request.U_bar is request.U and V_bar is request.V
+    if request.U_bar is None or V_bar is None or request.left is None or still:
         return request.U[span].T @ request.U[span], None, None
     on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
     plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))
