@@ -5,6 +5,7 @@ What another plugin needs is named here: one that brings a loss or a problem, or
 
 from bregopt_lowrank.data import Given, RemoteArray, local_matrix
 from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock
+from bregopt_lowrank.forward import Forward
 from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile, TileSums, Zero
 from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss, SignLoss
 from bregopt_lowrank.losses.tile_loops import TileLoops
@@ -12,7 +13,7 @@ from bregopt_lowrank.matrices.local import LocalMatrix, as_local_matrix
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.matrices.size import check_matrix
 from bregopt_lowrank.matrices.spectrum import gram, image, norm_by_passes, subspace
-from bregopt_lowrank.models import Model, quartic
+from bregopt_lowrank.models import Model, Sided, quartic
 from bregopt_lowrank.passes.numpy_walks import sum_of_squares
 from bregopt_lowrank.problem import low_rank
 from bregopt_lowrank.smooth_terms import SharedPolicy, WithSmooth
@@ -22,6 +23,7 @@ __all__ = [
     "ColumnLosses",
     "EntrywiseLoss",
     "Factorization",
+    "Forward",
     "Given",
     "LazyW",
     "LocalMatrix",
@@ -34,6 +36,7 @@ __all__ = [
     "RemoteArray",
     "ScaledRandom",
     "SharedPolicy",
+    "Sided",
     "SignLoss",
     "Tile",
     "TileLoops",

@@ -169,15 +169,22 @@ class LeftSide:
     update: Update
     new: Array = field(init=False)
     """L where it is one block, as its rows come"""
+    moved: Array | None = field(init=False)
+    """L̄ − L there, where ``at`` is not Y"""
 
     @new.default
     def _empty(self) -> Array:
         return np.empty_like(self.left)
 
+    @moved.default
+    def _moved(self) -> Array | None:
+        first = self.Y.names[0]
+        return None if self.at is self.Y or len(self.model.sides[0]) > 1 else self.at[first] - self.Y[first]
+
     def rows(self, rows: slice, left: Array) -> Array:
         """Some rows of the block that L is."""
         first = self.Y.names[0]
-        gradient = left if self.at is self.Y else left + (self.at[first] - self.Y[first])[rows] @ self.gram
+        gradient = left if self.moved is None else left + self.moved[rows] @ self.gram
         self.new[rows] = self.update(first, rows, gradient)
         return self.new[rows]
 

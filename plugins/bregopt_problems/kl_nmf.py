@@ -1,6 +1,8 @@
 """Non-negative factorisation with the Kullback-Leibler divergence."""
 
 import math
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -208,8 +210,13 @@ class Divergence(SmoothPart):
         ``−m log Σ_p u_p v_p ≤ −m Σ_p s_p log(u_p v_p/s_p)`` for the shares s_p = ū_p v_p/x̄, with equality at ū.
         """
         total = Y["V"].sum(axis=1)[None, :] if name == "U" else Y["U"].sum(axis=0)[:, None]
-        kernel: Kernel = make("kernel", "burg", {name: np.maximum(Y[name] * (total - gradient), TINY)})
-        return kernel
+        return burg()({name: np.maximum(Y[name] * (total - gradient), TINY)})
+
+
+@cache
+def burg() -> Callable[[Mapping[str, Array]], Kernel]:
+    """Burg's kernel by the weights of its entries; one is made in every step."""
+    return type(make("kernel", "burg"))
 
 
 @final

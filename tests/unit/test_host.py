@@ -250,3 +250,20 @@ def test_hooks_do_not_run_inside_the_loop(monkeypatch):
     finally:
         undo()
     assert calls == []
+
+
+@pytest.mark.parametrize("method", ["bpalm", "bpalm(inertia=true)", "bpdca", "dcae"])
+def test_a_method_that_resolves_maps_of_its_own_asks_no_more_the_longer_it_runs(method):
+    problem = bo.compose("relu-nmd", np.eye(6) + 0.1, rank=2, U="l1(0.1)", V="l1(0.1)")
+    manager, asked = bo.host.compose.host().manager, []
+    for iterations in (3, 12):
+        calls = []
+        undo = manager.add_hookcall_monitoring(
+            lambda name, impls, kwargs, calls=calls: calls.append(name), lambda *args: None
+        )
+        try:
+            bo.solve(problem, method=method, max_iterations=iterations)
+        finally:
+            undo()
+        asked.append(len(calls))
+    assert asked[0] == asked[1]

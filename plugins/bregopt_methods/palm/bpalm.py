@@ -1,8 +1,10 @@
 """BPALM: W exactly, then a Bregman proximal step on each block, with a kernel of its own."""
 
 import math
+from functools import cache
 from operator import attrgetter
 from typing import final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from attrs import field, frozen
@@ -11,6 +13,7 @@ from bregopt import (
     Array,
     Assumption,
     Blocks,
+    BregmanProx,
     Evaluation,
     Kernel,
     Method,
@@ -51,6 +54,8 @@ class BlockwiseUpdate:
     """whether λ ≤ 1, and Φ cannot rise by the extrapolation"""
 
 
+PROXES: WeakKeyDictionary[ResolvedProblem, dict[tuple[str, type], BregmanProx]] = WeakKeyDictionary()
+"""The proximal maps of the runs at work, by block and kind of kernel: a checkpoint could not hold them."""
 Updates = tuple[BlockwiseUpdate | None, BlockwiseUpdate]
 """The update that made Y^k, and the one that leaves it."""
 ASSUMPTIONS = (
@@ -127,7 +132,7 @@ class BPALM(Method[Updates]):
             P = G * self.step - slope
             if not math.isfinite(P.flat.sum()):
                 raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
-            prox = resolve_prox(phi, Separable(**{name: problem.regularizer[name]}))
+            prox = proximal_map(problem, name, phi)
             exact = exact and getattr(prox, "exact", True)
             X_new = prox(P, self.step, phi)
             there = phi.gradient(X_new)
@@ -188,5 +193,20 @@ def block_kernel(problem: ResolvedProblem, Y: Blocks, name: str, gradient: Array
         L = max(lipschitz(problem, Y, name), ANY)
         if math.isinf(L) or math.isnan(L):
             raise IncompatibleError(f"∇F has no finite Lipschitz constant in block '{name}' at this point.")
-        phi = L * make("kernel", "psi2")
+        phi = L * half_square()
     return phi
+
+
+def proximal_map(problem: ResolvedProblem, name: str, phi: Kernel) -> BregmanProx:
+    """Of the family of φ with H on the block: plugins are asked once in a run."""
+    known, key = PROXES.setdefault(problem, {}), (name, type(phi))
+    if key not in known:
+        known[key] = resolve_prox(phi, Separable(**{name: problem.regularizer[name]}))
+    return known[key]
+
+
+@cache
+def half_square() -> Kernel:
+    """``½‖X‖²``."""
+    kernel: Kernel = make("kernel", "psi2")
+    return kernel
