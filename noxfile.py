@@ -50,6 +50,13 @@ def reliability(session: nox.Session) -> None:
 
 
 @nox.session
+def devices(session: nox.Session) -> None:
+    """The pass on a device, with torch."""
+    session.install("-e", ".[test,torch]")
+    session.run("pytest", "-m", "torch", *session.posargs)
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """The lines and branches that the tests reach."""
     session.install("-e", ".[dev]")

@@ -11,16 +11,18 @@ from bregopt.blocks import Array, Blocks
 from bregopt.engine.aapb import AAPB
 from bregopt.engine.bregman_step import KernelForecast, TakenStep
 from bregopt.engine.certificate import Certificate
-from bregopt.engine.method import Method, Selector, Subgradient
+from bregopt.engine.method import Method, Momentum, Selector, Subgradient
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import Assumption, State, assumptions_met
+from bregopt.labels import Labels
 from bregopt.parts.balance import balanced
 from bregopt.parts.block import ClosedFormBlock
+from bregopt.parts.data_model import DataModel, Reconstruction, percent
 from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, Norms
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update
-from bregopt.parts.penalty import ScalarPenalty
+from bregopt.parts.penalty import EntryPenalty, ScalarPenalty
 from bregopt.parts.prox import BregmanProx
 from bregopt.parts.regularizer import ConvexParts, Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
 from bregopt.parts.smooth import Smad, SmoothPart
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
     )
     from bregopt.host.hookspecs import hookimpl, hookspec
     from bregopt.host.registry import Registrar
-    from bregopt.host.resume import resume
+    from bregopt.host.resume import load, resume
     from bregopt.host.spec import parse as parse_spec
+    from bregopt.reports.curves import plot
+    from bregopt.reports.page import report
     from bregopt.rules.interrupt import Interrupt
 
 __version__ = "0.1.0"
@@ -62,11 +66,14 @@ _LAZY = {
     "hookspec": "host.hookspecs:hookspec",
     "Interrupt": "rules.interrupt:Interrupt",
     "iterate": "host.api:iterate",
+    "load": "host.resume:load",
     "load_plugin": "host.compose:load_plugin",
     "make": "host.compose:make",
     "parse_spec": "host.spec:parse",
+    "plot": "reports.curves:plot",
     "plugins": "host.compose:plugins",
     "Registrar": "host.registry:Registrar",
+    "report": "reports.page:report",
     "resolve_data": "host.compose:resolve_data",
     "resolve_prox": "host.compose:resolve_prox",
     "resume": "host.resume:resume",
@@ -84,6 +91,8 @@ __all__ = [
     "Certificate",
     "ClosedFormBlock",
     "ConvexParts",
+    "DataModel",
+    "EntryPenalty",
     "Evaluation",
     "Extrapolation",
     "ExtrapolationContext",
@@ -95,7 +104,9 @@ __all__ = [
     "KernelForecast",
     "KernelPolicy",
     "KernelSum",
+    "Labels",
     "Method",
+    "Momentum",
     "Norms",
     "Observer",
     "Oracle",
@@ -103,6 +114,7 @@ __all__ = [
     "Problem",
     "ProblemParts",
     "Progress",
+    "Reconstruction",
     "Registrar",
     "Regularizer",
     "ResolvedProblem",
@@ -137,11 +149,15 @@ __all__ = [
     "hookimpl",
     "hookspec",
     "iterate",
+    "load",
     "load_plugin",
     "make",
     "nesterov",
     "parse_spec",
+    "percent",
+    "plot",
     "plugins",
+    "report",
     "resolve_data",
     "resolve_prox",
     "resume",

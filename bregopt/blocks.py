@@ -11,6 +11,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
 from bregopt.errors import DataError
+from bregopt.notebook import table
 
 Array = NDArray[np.floating[Any]]
 PIECE = 2**15
@@ -100,8 +101,10 @@ class Blocks:
             raise DataError(f"There is no block '{name}'; the blocks are {', '.join(self.names)}.") from None
 
     def __getattr__(self, name: str) -> Array:
-        if name.startswith("_") or name not in self._parts:
-            raise AttributeError(f"Blocks has no block or attribute '{name}'")
+        if name.startswith("_") or name in self.__slots__:  # what pickle and copy look for before there are blocks
+            raise AttributeError(f"Blocks has no attribute '{name}'")
+        if name not in self._parts:
+            raise AttributeError(f"There is no block '{name}'; the blocks are {', '.join(self.names)}.")
         return self._parts[name]
 
     def __iter__(self) -> Iterator[Array]:
@@ -136,12 +139,12 @@ class Blocks:
         return self.like(flat)
 
     def dot(self, other: "Blocks") -> float:
-        return float(self.flat @ self._matching(other))
+        return float(self.flat.dot(self._matching(other)))
 
     def norm(self) -> float:
         """``|Y|``, also where its square is no number; what is not finite is an answer, not a warning."""
         with np.errstate(over="ignore", invalid="ignore"):
-            square = float(self.flat @ self.flat)
+            square = float(self.flat.dot(self.flat))
             if TINY < square < math.inf or not self.flat.any():
                 return math.sqrt(square)
             top = float(np.abs(self.flat).max())
@@ -155,8 +158,8 @@ class Blocks:
         for start in range(0, x.size, PIECE):
             there = y[start : start + PIECE]
             e = np.subtract(x[start : start + PIECE], there, out=scratch[: there.size])
-            square += float(e @ e)
-            along += float(there @ e)
+            square += float(e.dot(e))
+            along += float(there.dot(e))
         return square, along
 
     def _matching(self, other: "Blocks") -> Array:
@@ -166,6 +169,9 @@ class Blocks:
 
     def __repr__(self) -> str:
         return f"Blocks({_shapes(self)})"
+
+    def _repr_html_(self) -> str:
+        return table({name: _figures(X) for name, X in self._parts.items()}, "Blocks")
 
 
 def blocks_over(layout: Layout, flat: Array) -> Blocks:
@@ -180,6 +186,14 @@ def _real(name: str, value: ArrayLike) -> Array:
     if array.dtype.kind not in "fiub":
         raise DataError(f"Block '{name}' must hold real numbers. Got dtype {array.dtype} instead.")
     return array.astype(np.float64, copy=False)
+
+
+def _figures(X: Array) -> str:
+    """A block in short: its shape, its range, and how many of its entries are zero."""
+    shape = "×".join(map(str, X.shape))
+    if not X.size:
+        return shape
+    return f"{shape}, from {X.min():.3g} to {X.max():.3g}, {100 * float(np.mean(X == 0)):.3g} % zeros"
 
 
 def _shapes(blocks: Blocks) -> str:

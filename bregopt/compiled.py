@@ -3,8 +3,13 @@
 import hashlib
 import os
 from collections.abc import Callable, Set
+from functools import cache
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, final
+
+from bregopt.compile_clock import begin_waiting, clock, end_waiting, tell_of_compiling, told_of_compiling, waiting
+
+__all__ = ["FASTMATH", "SWITCH", "clock", "first_class", "jit", "told_of_compiling", "wanted"]
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 SWITCH = "BREGOPT_COMPILE"
@@ -23,6 +28,7 @@ def jit(loop: Loop, *, fastmath: Set[str] = FASTMATH, kept: bool = True) -> Loop
 
     One that is a part of others need not be ``kept`` on disk: they hold its code.
     """
+    load()
     from numba import njit
 
     from bregopt.compile_cache import cache_of
@@ -40,6 +46,7 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
     It is compiled at once, for arguments and a returned value of the types of those given. A loop that takes it is
     compiled once for all functions of these types.
     """
+    load()
     from numba import typeof, types
     from numba.core.ccallback import CFunc
 
@@ -49,10 +56,46 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
     compiled: Any = CFunc(
         _own_name(loop), (tuple(given), result), {}, {"fastmath": set(fastmath), "error_model": "numpy"}
     )
-    compiled._cache = cache_of(loop)
+    compiled._cache, compile_it = cache_of(loop), compiled._compile_uncached
+
+    def told() -> Any:
+        tell_of_compiling(loop.__name__)
+        return compile_it()
+
+    compiled._compile_uncached = told  # numba tells of dispatchers only
     compiled.compile()
     compiled._numba_type_ = types.FunctionType(result(*given))  # else numba works it out at each call, for some 15 µs
     return compiled
+
+
+@cache
+def load() -> None:
+    """Import numba, and hear from it when it compiles or reads what was kept: meanwhile the clock stands still."""
+    with waiting():
+        from numba.core import event
+
+        @final
+        class Wait(event.Listener):  # type: ignore[misc]  # numba has no types
+            """Of a thread that compiles or reads, or waits for one that does."""
+
+            def on_start(self, event: Any) -> None:
+                begin_waiting()
+
+            def on_end(self, event: Any) -> None:
+                end_waiting()
+
+        @final
+        class Compiling(event.Listener):  # type: ignore[misc]  # numba has no types
+            """Of a function that is not on disk."""
+
+            def on_start(self, event: Any) -> None:
+                tell_of_compiling(event.data["dispatcher"].py_func.__name__)
+
+            def on_end(self, event: Any) -> None:
+                pass
+
+        event.register("numba:compiler_lock", Wait())
+        event.register("numba:compile", Compiling())
 
 
 def _own_name(loop: Loop) -> Loop:

@@ -16,8 +16,12 @@ BregoptError
 BregoptWarning (UserWarning)
 ├── PluginWarning         a plugin was skipped
 ├── CheckpointWarning     a run could not be saved, and goes on
+├── InterruptedWarning    Ctrl-C ended a run, and the program goes on
 └── FaultWarning          a fault of the machine or the cluster that a run goes on without
 """
+
+MOST_LISTED, LONGEST = 12, 120
+"""What a message repeats at most: entries of a list, and characters."""
 
 
 class BregoptError(Exception):
@@ -55,6 +59,9 @@ class PluginError(BregoptError, RuntimeError):
 class PartError(PluginError):
     """A part of a plugin raised, or returned what it may not."""
 
+    raised: BaseException | None = None
+    """what it raised; ``None`` for a wrong result"""
+
 
 class IncompatibleError(BregoptError, TypeError):
     """Parts that do not fit together."""
@@ -80,10 +87,27 @@ class CheckpointWarning(BregoptWarning):
     """A run could not be saved, and goes on."""
 
 
+class InterruptedWarning(BregoptWarning):
+    """Ctrl-C ended a run, and the program goes on with what it has."""
+
+
 class FaultWarning(BregoptWarning):
     """A fault of the machine or the cluster, such as a full disk, which a run goes on without."""
 
 
 def parameter(name: str, owner: str, rule: str, found: object) -> ParameterError:
     """The one sentence every parameter error is written in."""
-    return ParameterError(f"The '{name}' parameter of {owner} must be {rule}. Got {found!r} instead.")
+    return ParameterError(f"The '{name}' parameter of {owner} must be {rule}. Got {brief(found)} instead.")
+
+
+def brief(found: object) -> str:
+    """What was found, for a message: an array by its shape, and the rest in one short line."""
+    shape = getattr(found, "shape", None)
+    if isinstance(shape, tuple) and hasattr(found, "dtype") and shape:
+        return f"an array of shape {'×'.join(map(str, shape))}"
+    if isinstance(found, (list, tuple)) and len(found) > MOST_LISTED:
+        return f"a {type(found).__name__} of length {len(found)}"
+    if isinstance(found, (list, tuple)) and any(hasattr(it, "shape") for it in found):
+        return f"a {type(found).__name__} of {', '.join(map(brief, found))}"
+    text = " ".join(repr(found).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import ContextDecorator, suppress
+from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -17,7 +18,7 @@ from bregopt.blocks import Blocks, Layout
 from bregopt.errors import BregoptError, OverflowedError, PartError
 
 LIBRARIES = {"numpy", "scipy", "sparse", "numba", "llvmlite", "attr", "attrs", "pluggy", "click", "rich"}
-LIBRARIES |= {"threadpoolctl", "dask", "distributed", "matplotlib", "pyproximal", "pylops"}
+LIBRARIES |= {"threadpoolctl", "dask", "distributed", "matplotlib", "pyproximal", "pylops", "torch"}
 """Packages that bregopt and its own plugins call: what they raise there is no author's."""
 GENERATED = ("<attrs generated", "<frozen", "<__array_function__")
 """How the file names of code begin that is in no file."""
@@ -35,15 +36,19 @@ def leave_as_it_is(error: BaseException) -> None:
 def raise_named(error: BaseException | None) -> None:
     """Raise the PartError for what the code of a part raised; return where bregopt itself raised it, or Ctrl-C did.
 
+    Its traceback is the author's own lines, without those of bregopt in between; ``raised`` has them.
     A decomposition that fails in bregopt's own code has met nan or inf: it becomes an OverflowedError.
     """
+    if isinstance(error, PartError) and error.raised is not None:
+        raise error.with_traceback(_authors_traceback(error.raised))
     if isinstance(error, (BregoptError, MemoryError)) or not isinstance(error, (Exception, SystemExit)):
         return
     if getattr(error, LEFT, False):
         return
     known = part_error(error)
     if known is not None:
-        raise known from error
+        known.raised = error
+        raise known.with_traceback(_authors_traceback(error)) from None
     if isinstance(error, np.linalg.LinAlgError):
         raise OverflowedError(f"A matrix left the range of finite numbers, or nearly so: {error}.") from error
 
@@ -65,12 +70,27 @@ def part_error(error: BaseException) -> PartError | None:
     """The sentence about an exception that comes out of an author's code; ``None`` where it does not."""
     frames = _authors_frames(error.__traceback__)
     if not frames:
-        return _never_entered(error)
+        return _never_compiled(error) or _never_entered(error)
     told = f"{type(error).__name__}: {_short(str(error))}" if str(error) else type(error).__name__
     return PartError(
         f"{_name(frames[0][0])} raised {told} ({_place(*frames[-1])}). "
         "Correct it there, or leave it out; 'bregopt check' tries a part by itself."
     )
+
+
+def _never_compiled(error: BaseException) -> PartError | None:
+    """The sentence about an author's function that numba refused: its message says where, among much else."""
+    if not type(error).__module__.startswith("numba."):
+        return None
+    modules = [sys.modules.get(name) for name in _plugin_packages()[0]]
+    own = tuple(str(Path(it.__file__).parent) for it in modules if it is not None and it.__file__)
+    places = re.findall(r" at (\S+\.py) \((\d+)\)", str(error))
+    theirs = next((it for it in places if not it[0].startswith(own)), None)
+    if theirs is None:
+        return None
+    why = next((line for line in str(error).splitlines() if line and not line.startswith("Failed in ")), "")
+    told = _short(why.replace("Function(<built-in function ", "").replace(">) found", " found"))
+    return PartError(f"numba cannot compile what is at {':'.join(theirs)}: {told} Use numbers and math only there.")
 
 
 def _never_entered(error: BaseException) -> PartError | None:
@@ -184,6 +204,14 @@ def _authors_frames(traceback: TracebackType | None) -> list[tuple[FrameType, in
             if authors and package not in LIBRARIES:
                 found = run = [*run, (frame, line)]
     return found
+
+
+def _authors_traceback(error: BaseException) -> TracebackType | None:
+    """The traceback from the author's first line on."""
+    frames, traceback = _authors_frames(error.__traceback__), error.__traceback__
+    while traceback is not None and frames and traceback.tb_frame is not frames[0][0]:
+        traceback = traceback.tb_next
+    return traceback if frames else None
 
 
 def _plugin_packages() -> tuple[set[str], dict[str, str]]:

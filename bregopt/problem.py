@@ -9,14 +9,16 @@ from attrs import evolve, field, frozen, validators
 
 from bregopt import validate
 from bregopt.blocks import Array, Blocks
-from bregopt.errors import IncompatibleError, parameter
+from bregopt.errors import IncompatibleError, brief, parameter
+from bregopt.labels import Labels
+from bregopt.notebook import table
 from bregopt.part_results import blocks, instance
 from bregopt.parts.block import ClosedFormBlock
 from bregopt.parts.kernel import KernelPolicy
 from bregopt.parts.named import NamedKernel, NamedRegularizer
 from bregopt.parts.oracle import Metric, Oracle
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import Regularizer, Separable
+from bregopt.parts.regularizer import Regularizer, Separable, Zero
 from bregopt.parts.smooth import SmoothPart
 
 
@@ -55,7 +57,7 @@ class Fixed:
     X: Array = field(converter=np.asarray, repr=False)
 
 
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False, kw_only=True, repr=False)
 class ProblemParts:
     """What ``Problem`` and ``ResolvedProblem`` share: the parts of Φ, the kernel and the start."""
 
@@ -73,6 +75,8 @@ class ProblemParts:
     """whether the user asked for this kernel, so that a method should use it"""
     notes: tuple[str, ...] = ()
     """sentences about the data or the model that a result repeats"""
+    labels: Labels | None = None
+    """what the rows and columns of the data are called"""
 
     @shapes.validator
     def _check_names(self, attribute: object, shapes: Mapping[str, tuple[int, ...]] | None) -> None:
@@ -81,6 +85,30 @@ class ProblemParts:
         for name in self.regularizer.named if names else ():
             if name not in names:
                 raise parameter("regularizer", "Problem", f"for the blocks {', '.join(names)}", name)
+
+    @final
+    def facts(self) -> dict[str, str]:
+        """What the problem is, in short, by labels for people."""
+        model, H = self.smooth.data_model(self.block), self.regularizer
+        everywhere = {} if isinstance(H[""], Zero) else {"other blocks" if H.named else "every block": H[""]}
+        parts = {
+            f"H on {name}": repr(part) for name, part in {**H.named, **everywhere}.items() if not isinstance(part, Zero)
+        }
+        size = {} if model is None else {"Data": f"{'×'.join(map(str, model.shape))}, as {model.formula}"}
+        return {**size, **(parts or {"H": "none"}), **({"Labels": repr(self.labels)} if self.labels else {})}
+
+    @final
+    def __repr__(self) -> str:
+        told = "; ".join(f"{label}: {text}" for label, text in self.facts().items())
+        return f"{type(self).__name__}({self.name}; {told})"
+
+    @final
+    def __str__(self) -> str:
+        return "\n".join([self.name, *(f"  {label}: {text}" for label, text in self.facts().items())])
+
+    @final
+    def _repr_html_(self) -> str:
+        return table(self.facts(), self.name)
 
     @final
     def freeze(self, **blocks: Array) -> "Problem":
@@ -106,6 +134,7 @@ class ProblemParts:
             metrics=self.metrics,
             name=f"{self.name} with {', '.join(fixed.names)} fixed",
             notes=self.notes,
+            labels=self.labels,
         )
 
     @final
@@ -119,11 +148,11 @@ class ProblemParts:
             return blocks(chosen, "point", Y, Y.layout, finite=True)
         if chosen is None:
             raise IncompatibleError(f"The {self.name} has no default start: pass start=Blocks(...).")
-        raise IncompatibleError(f"A start must be Blocks or a Start. Got {chosen!r} instead.")
+        raise IncompatibleError(f"A start must be Blocks or a Start. Got {brief(chosen)} instead.")
 
 
 @final
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False, kw_only=True, repr=False)
 class Problem(ProblemParts):
     """``min Φ(Y, W) = F(Y, W) + G(W) + H(Y)``, as it is stated.
 
@@ -148,6 +177,8 @@ class Problem(ProblemParts):
         What results and reports call the problem.
     notes : tuple of str
         Sentences about the data or the model, which the result repeats.
+    labels : Labels, optional
+        What the rows and columns of the data are called; ``compose`` takes them from the data.
     kernel_named : bool
         Whether the user asked for this kernel, so that the choice of a method should respect it.
     prox, oracle : optional
@@ -182,7 +213,7 @@ class ResolvedKernel:
 
 
 @final
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False, kw_only=True, repr=False)
 class ResolvedProblem(ProblemParts):
     """A problem that can be solved: its oracle, and the proximal map of its kernel, are there."""
 

@@ -20,7 +20,10 @@ def penalty_value(h, u):
 
 
 def line_step(u, V, m, delta, h):
-    """(new u, new δ, f, error) of one row, by the definition."""
+    """(new u, new δ, f, error) of one row, by the definition; where δ is zero, the better of two."""
+    if delta == 0:
+        tried = [line_step(u, V, m, at, h) for at in (0.1, 1.0)]
+        return min(reversed(tried), key=lambda it: it[2] + penalty_value(h, it[0]))
     r, n = V.shape
     g, B = np.zeros(r), np.zeros((r, r))
     for j in range(n):
@@ -70,7 +73,7 @@ def reference_run(M, U, V, h, iterations, balance):
         return Z, ZT.T, (a, b), value + H(Z, ZT.T)
 
     phi = sum(line_value(U[i], V, M[i])[0] for i in range(len(U))) + H(U, V)
-    before, delta, theta = (U, V), (np.ones(len(U)), np.ones(V.shape[1])), 1.0
+    before, delta, theta = (U, V), (np.zeros(len(U)), np.zeros(V.shape[1])), 1.0
     for _ in range(iterations):
         theta, beta = (1 + math.sqrt(1 + 4 * theta**2)) / 2, (theta - 1) / ((1 + math.sqrt(1 + 4 * theta**2)) / 2)
         ahead = [X + beta * (X - old) for X, old in zip((U, V), before, strict=True)]

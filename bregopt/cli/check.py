@@ -42,7 +42,7 @@ def check(context: click.Context, target: str | None, everything: bool, seed: in
       bregopt check my_regularizer.py
       bregopt check --all
     """
-    from bregopt.cli.progress import terminal
+    from bregopt.host.progress import terminal
     from bregopt.testing.check import check as run
     from bregopt.testing.instances import every_example, in_file, named
 

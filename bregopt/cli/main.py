@@ -17,14 +17,16 @@ from bregopt.cli.check import check
 from bregopt.cli.new import new
 from bregopt.cli.plugins import plugins
 from bregopt.cli.problem import MoreDataError
+from bregopt.cli.report import compare, report
 from bregopt.cli.resume import resume
 from bregopt.cli.solve import solve
+from bregopt.cli.warm_up import warm_up
 from bregopt.errors import BregoptError, BregoptWarning, DuplicateNameError, PluginWarning
 from bregopt.part_errors import part_error
 
 INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-OWN = (solve, resume, plugins, check, new)
+OWN = (solve, resume, report, compare, plugins, check, new, warm_up)
 UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """What a write to a full disk, or to what is closed, ends with; click sees to closed pipes."""
 

@@ -16,7 +16,10 @@ import bregopt
 from bregopt.engine.checkpoint import draft_in
 from bregopt.errors import DuplicateNameError, FileError, parameter
 
-OF_THE_CORE = {kind: f"bregopt.cli.templates.{kind}" for kind in ("regularizer", "kernel", "problem")}
+OF_THE_CORE = {
+    kind: f"bregopt.cli.templates.{kind}"
+    for kind in ("regularizer", "kernel", "problem", "method", "extrapolation", "step", "stop", "start")
+}
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 VALUES = ("true", "false", "none", "inf")
 """What a spec reads as a value, not as a name."""
@@ -85,8 +88,8 @@ test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examp
 def new(kind: str, name: str, folder: Path) -> None:
     """Write a package for a KIND of your own called NAME.
 
-    KIND is regularizer, kernel, problem, or one that a plugin brings, such as loss. The package holds a worked example
-    that passes 'bregopt check'. Replace its formulas by your own.
+    KIND is regularizer, kernel, problem, method, extrapolation, step, stop, start, or one that a plugin brings, such as
+    loss and model. The package holds a worked example that passes 'bregopt check'. Replace its formulas by your own.
 
     \b
     Example:
@@ -138,7 +141,7 @@ def check_name(kind: str, name: str) -> None:
     if not NAME.fullmatch(name) or name.lower() in VALUES:
         rule = "letters and digits, in parts joined by hyphens, beginning with a letter, and no value such as 'none'"
         raise parameter("NAME", "bregopt new", rule, name)
-    owners = [entry.provider for entry in bregopt.catalog(kind) if entry.name == name]
+    owners = [entry.provider for entry in bregopt.catalog(kind) if name in entry.names]
     owners += [plugin.label for plugin in bregopt.plugins() if plugin.name.lower() == name.lower()]
     if owners:
         raise DuplicateNameError(f"The name '{name}' is taken by {owners[0]}. Choose another.")

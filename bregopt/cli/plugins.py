@@ -20,7 +20,8 @@ PIPED_WIDTH = 160
 HEAD = """# Catalogue
 
 Every part that bregopt comes with, by kind. This page is made by `bregopt plugins --markdown`; do not edit it.
-A spec is the name with parameters: `l1(0.01)`, `l0-ball(3, per=row)`.
+A spec is the name with parameters: `l1(0.01)`, `l0-ball(3, per=row)`, `on-columns(l1(0.1), [0, 3])`. Upper case,
+hyphens and underscores make no difference: `ElasticNet` is `elastic-net`.
 """
 
 
@@ -46,7 +47,8 @@ def plugins(files: Sequence[Path], as_json: bool, markdown: bool) -> None:
     why = {"why": "reason"} if any(plugin["reason"] for plugin in found) else {}
     who = {"plugin": "name", "provider": "provider", "version": "version", "status": "status", **why, "parts": "parts"}
     _print(found, who)
-    _print(parts, {"kind": "kind", "name": "name", "summary": "summary", "plugin": "plugin"})
+    shown = [{**part, "what": part["summary"] + _also(part["aliases"])} for part in parts]
+    _print(shown, {"kind": "kind", "name": "name", "summary": "what", "plugin": "plugin"})
 
 
 def _plugins() -> list[dict[str, Any]]:
@@ -70,12 +72,18 @@ def _parts() -> list[dict[str, Any]]:
         {
             "kind": entry.kind,
             "name": entry.name,
+            "aliases": list(entry.aliases),
             "summary": entry.summary.replace("``", ""),
             "plugin": owners[entry.provider].name,
             "provider": owners[entry.provider].provider,
         }
         for entry in bregopt.catalog()
     ]
+
+
+def _also(aliases: Sequence[str]) -> str:
+    """The other names of a part, after what it is."""
+    return f" Also called {', '.join(aliases)}." if aliases else ""
 
 
 def _print(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
@@ -106,7 +114,8 @@ def _section(kind: str) -> str:
 
 def _row(entry: "Entry", kind: str) -> list[str]:
     formula = re.sub(r"``(.*?)``", r"`\1`", entry.summary).replace("|", "\\|")
-    row = [f"`{entry.name}`", formula, ", ".join(_parameters(entry)) or "–"]
+    also = _also([f"`{it}`" for it in entry.aliases])
+    row = [f"`{entry.name}`", formula + also, ", ".join(_parameters(entry)) or "–"]
     if kind == "regularizer":
         row += [_traits(entry), getattr(entry.factory, "paper", "") or "–"]
     return row

@@ -6,24 +6,20 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
-from zipfile import BadZipFile, ZipFile
 
 import click
 import numpy as np
 from attrs import frozen
 
 import bregopt
-from bregopt.errors import BregoptError, DataError, FileError, ParameterError, SpecError
+from bregopt.errors import DataError, FileError, ParameterError, SpecError
+from bregopt.host import defaults
 from bregopt.host.spec import Spec, parse
-from bregopt.matrices import read_matrix
-from bregopt.matrices.checks import check_room, listed
-from bregopt.matrices.files import READERS
-from bregopt.matrices.npy import read_body, read_header
+from bregopt.matrices import LabelledMatrix, read
+from bregopt.matrices.arrays import TENSOR, announced_shape
+from bregopt.matrices.files import is_path, split_part
 from bregopt.problem import ResolvedProblem
 
-DEFAULT_RANK = 10
-TENSOR = "T"
-"""The first parameter of a problem whose data may have any number of dimensions; under other names it is a matrix."""
 COMMON = ("rank", "U", "V", "kernel")
 """The parameters with an option of their own, which a record names even where they are not given."""
 BLOCKS = ("U", "V")
@@ -31,8 +27,6 @@ BLOCKS = ("U", "V")
 ALL = "H"
 """What a problem calls its regularizer that has one for all of its blocks."""
 FLAGS = {"rank": "--rank", "U": "-U", "V": "-V", "kernel": "--kernel"}
-ARRAYS = ("M", "X", "data", TENSOR)
-"""The array of an .npz file with several that is the one to read."""
 
 
 @final
@@ -66,10 +60,14 @@ class Model:
     def rank(self, shape: Sequence[int]) -> int | None:
         """The rank that was given, the problem's own, or else ten, and less for a small matrix; ``None`` for none."""
         found: int | None = self.given.get("rank", self.own.get("rank"))
-        return min(DEFAULT_RANK, *shape) if found is None and "rank" in self.own else found
+        return min(defaults.RANK, *shape) if found is None and "rank" in self.own else found
 
     def read(self, path: Path) -> Any:
         """The data in a file: a matrix, or an array of other dimensions where the problem takes one."""
+        return self.read_labelled(path).matrix
+
+    def read_labelled(self, path: Path, header: bool | None = None, index: bool | None = None) -> LabelledMatrix:
+        """The data in a file with their labels, which are looked for where it is not said what there is."""
         shape = announced_shape(path)
         if shape is not None and len(shape) != 2 and self.data != TENSOR:
             others = [entry.name for entry in bregopt.catalog("problem") if _data(entry.factory) == TENSOR]
@@ -77,7 +75,7 @@ class Model:
                 f"The problem '{self.name}' takes a matrix {self.data}, with two dimensions. Got shape {shape!s:.80} "
                 f"in {str(path)!r} instead." + (f" Other shapes are taken by {', '.join(others)}." if others else "")
             )
-        return read_data(path)
+        return read(path, header=header, index=index, any_shape=self.data == TENSOR)
 
     def check_matrix(self, what: str) -> None:
         """Refuse a matrix that is not in a file, for a problem whose data are no matrix."""
@@ -89,8 +87,7 @@ class Model:
 
     def compose(self, data: Any, **more: Any) -> ResolvedProblem:
         """The problem with its data, and with what is only known now, such as the rank; ``None`` is left out."""
-        values = {name: read_data(it) if isinstance(it, Path) else it for name, it in self.given.items()}
-        values |= {name: bregopt.make("regularizer", values[name]) for name in self.blocks}
+        values = dict(self.given) | {name: bregopt.make("regularizer", self.given[name]) for name in self.blocks}
         values |= {name: it for name, it in more.items() if it is not None}
         return bregopt.compose(self.name, data, **values)
 
@@ -235,7 +232,7 @@ def _keys(factory: Callable[..., Any], parameter: inspect.Parameter) -> list[str
 
 def _more_data(problem: str, takes: _Takes, missing: Sequence[str]) -> MoreDataError:
     needs = [str(takes.data), *takes.required]
-    rank = f", rank={DEFAULT_RANK}" if "rank" in takes.named else ""
+    rank = f", rank={defaults.RANK}" if "rank" in takes.named else ""
     loaded = ", ".join(f'{name}=np.load("{name}.npy")' for name in needs)
     return MoreDataError(
         f"The problem '{problem}' takes {', '.join(needs)}, and FILE is {takes.data} only. Give "
@@ -251,8 +248,8 @@ def _more_data(problem: str, takes: _Takes, missing: Sequence[str]) -> MoreDataE
 def _setting(text: str, takes: _Takes) -> tuple[str, Any]:
     """``name=value``: the file of that path, text where the default is text, or else as an argument of a spec."""
     name, equals, value = (part.strip() for part in text.partition("="))
-    if equals and _is_file(value):
-        if not Path(value).exists():
+    if equals and is_path(value):
+        if not split_part(value)[0].exists():
             raise FileError(f"--set {name}: the file {value!r} does not exist. Check the path.")
         return name, Path(value)
     if value and isinstance(takes.named.get(name), str):
@@ -277,15 +274,10 @@ def _on(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _is_file(value: str) -> bool:
-    """Whether a value is the path of a file, by how it ends."""
-    return value.lower().endswith(tuple(READERS))
-
-
 def absolute_setting(text: str) -> str:
     """A setting with the path of its file as it is seen from everywhere."""
     name, _, value = (part.strip() for part in text.partition("="))
-    return f"{name}={Path(value).absolute()}" if _is_file(value) else text
+    return f"{name}={Path(value).absolute()}" if is_path(value) else text
 
 
 def spelled(value: Any) -> Any:
@@ -295,75 +287,28 @@ def spelled(value: Any) -> Any:
         return f"{value.name}({', '.join(arguments)})" if arguments else value.name
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, (list, tuple)):
+        return _argument(value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
 
 
 def _argument(value: Any) -> str:
     """An argument as a spec spells it."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_argument, value))}]"
     if isinstance(value, str) and not value.replace("-", "").replace("_", "").isalnum():
         return f'"{value}"' if "'" in value else f"'{value}'"
     return str(value).lower() if value is None or isinstance(value, bool) else str(spelled(value))
 
 
-# ---- arrays of any number of dimensions
-
-
-def read_data(path: Path) -> Any:
-    """The matrix in a file, or the array of other dimensions in an .npy or .npz file."""
-    shape = announced_shape(path)
-    return read_matrix(path) if shape is None or len(shape) == 2 else _read_array(path)
-
-
-def announced_shape(path: Path) -> tuple[int, ...] | None:
-    """The shape in the header of an .npy or .npz file; ``None`` where there is none, or it cannot be read."""
-    try:
-        shape: tuple[int, ...] | None = _with_header(path, lambda file, header: header.shape)
-        return shape
-    except (OSError, ValueError, KeyError, BadZipFile, BregoptError):
-        return None  # read_matrix says what is wrong
-
-
-def _read_array(path: Path) -> Any:
-    def read(file: Any, header: Any) -> Any:
-        if header.dtype.kind not in "fiub":
-            raise DataError(
-                f"The array in {str(path)!r} must hold real numbers. Got dtype {header.dtype!s:.40} instead."
-            )
-        check_room(path, header.nbytes, "save it without compression")
-        return read_body(file, header)
-
-    try:
-        return _with_header(path, read)
-    except BregoptError:
-        raise
-    except Exception as error:  # a damaged archive makes zipfile and zlib raise anything
-        raise FileError(f"The file {str(path)!r} is damaged or not of its type: {error}. Write it anew.") from error
-
-
-def _with_header(path: Path, use: Callable[[Any, Any], Any]) -> Any:
-    """``use(file, header)`` of the array in an .npy or .npz file; ``None`` for other files and for sparse arrays."""
-    if path.suffix.lower() == ".npy":
-        with path.open("rb") as file:
-            return use(file, read_header(file, path.stat().st_size))
-    if path.suffix.lower() != ".npz":
-        return None
-    with ZipFile(path) as archive:
-        names = [name.removesuffix(".npy") for name in archive.namelist()]
-        if "format" in names:
-            return None
-        chosen = names[0] if len(names) == 1 else next((name for name in ARRAYS if name in names), None)
-        if chosen is None:
-            raise FileError(f"The file {str(path)!r} must hold one array, or one named T. Got {listed(names)} instead.")
-        info = archive.getinfo(f"{chosen}.npy")
-        with archive.open(info) as file:
-            return use(file, read_header(file, info.file_size))
-
-
 def counts(data: Any) -> tuple[int, int]:
     """How many entries are neither zero nor nan, and how many are nan; a file is read by rows."""
-    values = data if isinstance(data, np.ndarray) else data.data
-    step = max(1, 2**20 // max(1, values[0].size)) if len(values) else 1
-    missing = 0
-    if values.dtype.kind == "f":
-        missing = sum(int(np.isnan(values[at : at + step]).sum()) for at in range(0, len(values), step))
-    return int(np.count_nonzero(values)) - missing, missing
+    values = data.data if hasattr(data, "tocsr") else data
+    length = values.shape[0]
+    step = max(1, 2**20 // max(1, values[0].size)) if length else 1
+    nonzeros = missing = 0
+    for at in range(0, length, step):
+        part = values[at : at + step]
+        nonzeros += int(np.count_nonzero(part))
+        missing += int(np.isnan(part).sum()) if part.dtype.kind == "f" else 0
+    return nonzeros - missing, missing

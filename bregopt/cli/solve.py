@@ -1,6 +1,7 @@
 """``bregopt solve``: from the options to a finished run."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -10,21 +11,26 @@ from pathlib import Path
 from typing import Any, NoReturn, cast, final
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 import bregopt
 from bregopt.cli.problem import COMMON, Model, absolute_setting, asked_model, counts
-from bregopt.cli.run import FILES, AskedProblem, Run, check_folder, plain, row, summary, write_run
+from bregopt.cli.report import check_pictures, draw
+from bregopt.cli.run import AskedProblem, Run, check_folder, files_of, plain, row, summary, summary_rows, write_run
+from bregopt.compiled import told_of_compiling
 from bregopt.engine.checkpoint import checkpoints_in, forget, write_file
 from bregopt.engine.state import State
 from bregopt.errors import DuplicateNameError, FileError
 from bregopt.host import defaults
-from bregopt.matrices import mycielskian
+from bregopt.matrices import LabelledMatrix, mycielskian
 from bregopt.problem import Start
 from bregopt.rules.interrupt import ENDINGS, Interrupt
 from bregopt.rules.stopping import Status, StopRule
 
-OUTPUT = ("file", "plugin", "out", "checkpoint_every", "as_json", "quiet", "no_progress")
+OUTPUT = (
+    *("file", "plugin", "out", "overwrite", "plot", "report", "checkpoint_every", "certificate"),
+    *("as_json", "quiet", "no_progress"),
+)
 """The parameters that say nothing of the problem and the method."""
 SETTINGS = "settings"
 """The parameter of --set, whose values may hold paths."""
@@ -90,6 +96,16 @@ class SolveCommand(click.Command):
 )
 @click.argument("file", required=False, type=PATH)
 @click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line of a text file names the columns.  [default: found out]",
+)
+@click.option(
+    "--index/--no-index",
+    default=None,
+    help="Whether the first column of a text file names the rows.  [default: found out]",
+)
+@click.option(
     "--problem",
     metavar="SPEC",
     default=defaults.PROBLEM,
@@ -123,6 +139,22 @@ class SolveCommand(click.Command):
 @click.option(
     "--seed", metavar="N", type=click.IntRange(min=0), default=0, show_default=True, help="For a random start."
 )
+@click.option(
+    "--starts",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Return the best of so many starts, from --seed on. Those that fall behind are left on the way.",
+)
+@click.option(
+    "--processes",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes for several starts. The result is the same with any number.",
+)
 @click.option("--max-iterations", metavar="N", type=click.IntRange(min=0), help="Stop after that many iterations.")
 @click.option("--max-seconds", metavar="S", type=click.FloatRange(min=0), help="Stop after that much time.")
 @click.option(
@@ -132,9 +164,8 @@ class SolveCommand(click.Command):
 @click.option(
     "--plugin", metavar="PY", type=PATH, multiple=True, help="Load this Python file as a plugin. Repeat for more."
 )
-@click.option(
-    "--out", metavar="DIR", type=PATH, help="Write factors.npz, history.csv and run.json there; before, checkpoints."
-)
+@click.option("--out", metavar="DIR", type=PATH, help="Write factors, history and result there; before, checkpoints.")
+@click.option("--overwrite", is_flag=True, help="Replace a finished run in the folder of --out.")
 @click.option(
     "--checkpoint-every",
     metavar="S",
@@ -143,21 +174,27 @@ class SolveCommand(click.Command):
     show_default=True,
     help="Seconds between two checkpoints in the folder of --out.",
 )
+@click.option("--plot", metavar="FILE", type=PATH, help="Draw the curves of the run, as .png, .svg or .pdf.")
+@click.option("--report", metavar="FILE", type=PATH, help="Write a page about the result, as one .html file.")
+@click.option("--certificate", is_flag=True, help="Print the theorem behind the run, and which assumptions held.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--no-progress", is_flag=True, help="Show no progress bar.")
 @click.pass_context
-def solve(context: click.Context, /, out: Path | None, quiet: bool, **_: Any) -> None:
+def solve(context: click.Context, /, out: Path | None, overwrite: bool, quiet: bool, **_: Any) -> None:
     """Find factors U and V of low rank of the matrix in FILE, or solve another problem whose data are in FILE.
 
     By default max(0, UV) is to be close to a non-negative matrix. --problem names another problem, --set gives its
     parameters, and -U, -V and --on its regularizers; 'bregopt plugins' lists what they can name.
 
-    FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt. Without FILE a built-in matrix is solved, the
-    Mycielskian graph of order 9. Without a stop option the run ends at a plateau; without a limit, after 1000
-    iterations. Ctrl-C ends it with the best result so far. With --out the run is saved every 30 seconds: 'bregopt
-    resume DIR' goes on with a run that was interrupted or killed. A SPEC is a name that 'bregopt plugins' lists, with
-    arguments if it takes any.
+    FILE is .npy, .npz, .mtx, .mtx.gz, .mat, .csv, .tsv or .txt (also .gz), .parquet, .h5ad, .h5, .hdf5 or .zarr, a
+    folder of pictures, or a folder of 10x. 'cells.h5ad:layers/counts' names an array within a file. Names of rows and
+    columns go with the factors. Without FILE a built-in matrix is solved, the Mycielskian graph of order 9.
+
+    The run ends at a plateau, unless --stop or --tolerance names another goal, and after 1000 iterations at the latest,
+    unless another limit is given. Ctrl-C ends it with the best result so far. With --out the run is saved every 30
+    seconds: 'bregopt resume DIR' goes on with a run that was interrupted or killed. Several starts are not saved before
+    their end. A SPEC is a name that 'bregopt plugins' lists, with arguments if it takes any.
 
     \b
     Examples:
@@ -169,7 +206,7 @@ def solve(context: click.Context, /, out: Path | None, quiet: bool, **_: Any) ->
     if quiet:
         warnings.simplefilter("ignore")
     if out is not None:
-        check_folder(out)
+        check_folder(out, overwrite)
     run_command(cast(SolveCommand, context.command), context.params)
 
 
@@ -180,9 +217,12 @@ def run_command(command: SolveCommand, params: dict[str, Any], *, resuming: bool
     for path in params["plugin"]:
         bregopt.load_plugin(path)
     silent = quiet or as_json
+    pictures = {"plot": params["plot"], "report": params["report"]}
+    check_pictures(**pictures)
     place = command.place(options, dashboard=not silent)
     saving = None if out is None else Saving(out, params, resuming)
-    run = perform(params["file"], place, saving, progress=not (silent or params["no_progress"]), **options)
+    progress = not (silent or params["no_progress"])
+    run = perform(params["file"], place, saving, progress=progress, silent=silent, **options)
     try:
         if out is not None:
             write_run(out, run, params)
@@ -199,11 +239,14 @@ def run_command(command: SolveCommand, params: dict[str, Any], *, resuming: bool
         if as_json:
             click.echo(json.dumps(run.as_json(), indent=2, allow_nan=False))
         elif not quiet:
-            click.echo(summary(run))
+            click.echo(summary(run, saved=out is not None, certificate=params["certificate"]))
     if out is not None and not silent:
-        click.echo(row("Written", f"{out}: {', '.join(FILES)}"))
-        if run.result.status is Status.INTERRUPTED:
+        click.echo(row("Written", f"{out}: {', '.join(files_of(run))}"))
+        if run.result.status is Status.INTERRUPTED and checkpoints_in(out):
             click.echo(row("To go on", f"bregopt resume {out}"))
+    drawn = draw(run.result, summary_rows(run), **pictures)
+    if drawn and not silent:
+        click.echo(row("Drawn", ", ".join(map(str, drawn))))
     click.get_current_context().exit(EXIT_CODES.get(run.result.status, 128 + run.signal if run.signal else 0))
 
 
@@ -242,6 +285,8 @@ def perform(
     place: AbstractContextManager[Put],
     saving: Saving | None = None,
     *,
+    header: bool | None,
+    index: bool | None,
     problem: str,
     rank: int | None,
     U: str | None,
@@ -252,18 +297,22 @@ def perform(
     method: str | None,
     start: str | None,
     seed: int,
+    starts: int,
+    processes: int,
     stop: Sequence[str],
     max_iterations: int | None,
     max_seconds: float | None,
     tolerance: float | None,
     progress: bool,
+    silent: bool,
 ) -> Run:
     """Read, compose, solve; every spec is read before the data, so that a misspelt one costs no time."""
-    from bregopt.cli.progress import Bar, terminal
-    from bregopt.host.api import stop_rule
+    from bregopt.host.api import iteration_limit, stop_rule
+    from bregopt.host.progress import Bar, CompilingLine, terminal
 
     interrupt = Interrupt()
-    limits = stop_options(interrupt, stop, max_iterations, max_seconds, tolerance)
+    goal: StopRule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
+    rule = stop_rule(goal, max_iterations, max_seconds, tolerance)
     model = asked_model(problem, rank=rank, U=U, V=V, kernel=kernel, settings=settings, on=on)
     if file is None:
         model.check_matrix(f"what is solved without FILE, {BUILT_IN},")
@@ -271,28 +320,29 @@ def perform(
     algorithm = bregopt.make("method", method)
     first = None if start is None else first_factors(start)
 
-    with place as put:
-        M = mycielskian() if file is None else model.read(file)
-        chosen = model.rank(M.shape)
-        composed = model.compose(put(M), rank=chosen)
+    console = terminal() if progress else None
+    bar = Bar(console, iteration_limit(goal, max_iterations, max_seconds), max_seconds) if console else None
+    watching: list[Any] = [bar] if bar else []
+    telling = nullcontext() if silent else told_of_compiling((bar or CompilingLine()).compiling)
 
-        console = terminal() if progress else None
-        bar = Bar(console, limits["max_iterations"], max_seconds) if console else None
-        watching: list[Any] = [bar] if bar else []
+    with place as put, telling:
+        given = LabelledMatrix(mycielskian()) if file is None else model.read_labelled(file, header, index)
+        M = given.matrix
+        chosen = model.rank(M.shape)
+        composed = evolve(model.compose(put(M), rank=chosen), labels=given.labels)
         with bar or nullcontext(), interrupt.listening(bar.stopping if bar else None, ENDINGS):
             if saving is not None and saving.resuming:
-                rule = stop_rule(**limits)
                 result = bregopt.resume(
                     saving.folder, composed, stop=rule, observers=watching, checkpoint_every=saving.every
                 )
             else:
                 kept: dict[str, Any] = {}
-                if saving is not None:
+                if saving is not None and starts == 1:
                     watching.append(saving.remember_command)
                     kept = {"checkpoint": saving.folder, "checkpoint_every": saving.every}
-                result = bregopt.solve(
-                    composed, method=algorithm, start=first, seed=seed, observers=watching, **kept, **limits
-                )
+                kept |= {"seed": seed, "starts": starts, "processes": processes}
+                kept |= {"max_iterations": max_iterations, "max_seconds": max_seconds, "tolerance": tolerance}
+                result = bregopt.solve(composed, method=algorithm, start=first, stop=goal, observers=watching, **kept)
     nonzeros, missing = counts(M)
     asked = AskedProblem(
         name=problem,
@@ -303,33 +353,14 @@ def perform(
         **{name: model.shown(name) for name in COMMON} | {"rank": chosen},
         parameters=model.others(),
         words=tuple(model.words()),
+        labels=given.labels.taken or None,
     )
     return Run(problem=asked, method=method, start=start, seed=seed, result=result, signal=interrupt.heard)
 
 
 def first_factors(start: str) -> Start | Path:
     """A start from its spec, or the folder or file that holds one."""
-    if Path(start).exists():
+    if os.sep in start or Path(start).exists():
         return Path(start)
     made: Start = bregopt.make("start", start)
     return made
-
-
-def stop_options(
-    interrupt: StopRule,
-    stop: Sequence[str],
-    max_iterations: int | None,
-    max_seconds: float | None,
-    tolerance: float | None,
-) -> dict[str, Any]:
-    """The arguments of ``bregopt.solve``: without any goal a plateau is one, without any limit 1000 iterations are."""
-    from bregopt.host.api import DEFAULT_ITERATIONS
-
-    limits = {"max_iterations": max_iterations, "max_seconds": max_seconds}
-    limited = any(limit is not None for limit in limits.values())
-    if not (stop or limited or tolerance is not None):
-        stop = (defaults.STOP,)
-    rule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
-    if not (limited or rule.certain):
-        limits["max_iterations"] = DEFAULT_ITERATIONS  # as bregopt.solve does; here the bar is to know of it
-    return {"stop": rule, "tolerance": tolerance, **limits}

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, final
 
 from attrs import evolve, field, frozen
@@ -51,7 +52,7 @@ class TakenStep:
 
 
 @final
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class KernelForecast:
     """What is known of ψ_k at Y^k before W^{k+1} is: the kernel for bounds of its norms, and what F promises of it."""
 
@@ -63,25 +64,21 @@ class KernelForecast:
     """whether W is taken at the point of the gradient"""
     lagging: bool = False
     """whether W is taken at Y^k, whatever β is"""
-    policy: KernelPolicy = field(init=False)
-    D: Blocks = field(init=False)
-    """Y^k − Y^{k−1}; where the domain is open, as far as Y may be extrapolated along it"""
-    steady: bool = field(init=False)
-    """whether the forecast is the same for every β"""
     _known: dict[float, Forecast] = field(init=False, factory=dict)
 
-    @policy.default
-    def _picked(self) -> KernelPolicy:
+    @cached_property
+    def policy(self) -> KernelPolicy:
         return self.problem.kernel.pick(self.reduced)
 
-    @D.default
-    def _moved(self) -> Blocks:
-        """As far as it may be gone on with."""
+    @cached_property
+    def D(self) -> Blocks:
+        """Y^k − Y^{k−1}; where the domain is open, as far as Y may be extrapolated along it."""
         D, kernel = self.Y - self.last.Y_prev, self.policy.sample()
         return D if kernel.everywhere else kernel.onward(self.Y, D)
 
-    @steady.default
-    def _same_for_every_beta(self) -> bool:
+    @cached_property
+    def steady(self) -> bool:
+        """Whether the forecast is the same for every β."""
         return self.lagging or self.policy.sample() is self.policy
 
     def of(self, beta: float) -> Forecast:

@@ -9,6 +9,8 @@ from attrs import define, field, frozen
 
 from bregopt.engine.method import Method, Subgradient
 from bregopt.engine.state import State
+from bregopt.notebook import table
+from bregopt.parts.data_model import percent
 
 VISIBLE = 0.005
 """The share of a number that shows in its first three digits."""
@@ -60,7 +62,7 @@ class CheckedAssumption:
 
 
 @final
-@frozen
+@frozen(repr=False)
 class Certificate:
     """What was seen of a run. Iteration k is the step from Y^{k−1} to Y^k."""
 
@@ -111,6 +113,42 @@ class Certificate:
     @property
     def monotone(self) -> bool:
         return not self.rises
+
+    def __repr__(self) -> str:
+        theorem = "guaranteed" if self.guaranteed else "not guaranteed"
+        left = "unknown" if self.subgradient is None else f"{self.subgradient:.2e}"
+        return f"Certificate({self.iterations} iterations, {len(self.rises)} rises, {theorem}, |A| {left})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        held = {name: it.finding.value for name, it in self.assumptions.items()}
+        return table({"In short": self.plain(), "In full": self.summary(), **held}, "Certificate")
+
+    def plain(self) -> str:
+        """The certificate in words for everybody: whether each iteration was a step forward, and how far it came."""
+        if not self.iterations:
+            return "Nothing was checked, as no iteration was made."
+        if not self.finite:
+            return "Numbers left the finite range, so nothing is promised."
+        if self.guaranteed:
+            return (
+                f"Every iteration was a step forward, which a theorem guarantees here: it was checked. {self._left()}"
+            )
+        steps = "Every iteration was a step forward"
+        if self.rises:
+            steps = f"Of {self.iterations} iterations {len(self.rises)} were no step forward"
+        return f"{steps}; that was observed, and is not guaranteed. {self._left()}"
+
+    def _left(self) -> str:
+        """How far the result is from a point that no small step improves."""
+        if self.subgradient is None or not self.first_residual:
+            return "How far the result is from the best nearby is not known."
+        share = self.subgradient / self.first_residual
+        if share > 1:
+            return "The slope of the objective is steeper than at the first step: this is no solution."
+        return f"The slope of the objective fell to {percent(share)} of its first value; at a solution it is 0."
 
     def summary(self) -> str:
         """The certificate in a few lines."""

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
 
 import numpy as np
 from attrs import define, field, frozen
@@ -35,7 +35,11 @@ KEPT = 2
 PROBLEM = "problem.npz"
 """The file that holds the problem of a run, beside its checkpoints."""
 FACTORS = "factors.npz"
-"""The file of a finished run that holds its blocks alone."""
+"""The file of a finished run that holds its blocks, and what their rows and columns are called."""
+LABELS = ("rows", "columns", "picture_shape")
+"""The arrays of that file that are no blocks."""
+OWN = "bregopt/"
+"""How the names of arrays begin that hold the rest of a result, where it is saved in one file."""
 NAME = re.compile(r"checkpoint-(\d{6,})\.npz")
 
 
@@ -96,30 +100,30 @@ class Checkpoints:
     def write(self, snapshot: Snapshot, places: Places) -> Path:
         """One more checkpoint; older ones than the last two go."""
         record = self._record = self._record or self.begin()
-        saver, verdict = Saver(places), snapshot.verdict
-        run = {
-            "moment": saver.save(snapshot.moment, "state"),
-            "best": saver.save(snapshot.best, "state"),
-            "columns": saver.save(snapshot.columns, "history"),
-            "builder": saver.save(snapshot.builder, "certificate"),
-            "seconds": snapshot.seconds,
-            "notes": list(snapshot.notes),
-            "verdict": None if verdict is None else [verdict.status.value, verdict.reason],
-        }
-        content = {
-            "format": FORMAT,
-            **record,
-            "iteration": snapshot.moment.state.iteration,
-            "run": run,
-            "objects": saver.objects,
-        }
+        saved, arrays = saved_run(snapshot, places)
+        content = {"format": FORMAT, **record, "iteration": snapshot.moment.state.iteration, **saved}
         known = checkpoints_in(self.folder)
         number = 1 + max((_number(path) for path in known), default=0)
         path = self.folder / f"checkpoint-{number:06d}.npz"
-        write_file(path, lambda handle: write_archive(handle, content, saver.arrays))
+        write_file(path, lambda handle: write_archive(handle, content, arrays))
         for old in known[: -(KEPT - 1)]:
             old.unlink(missing_ok=True)
         return path
+
+
+def saved_run(snapshot: Snapshot, places: Places) -> tuple[dict[str, Json], list[np.ndarray[Any, Any]]]:
+    """The run as JSON, and the arrays that it refers to: what ``Checkpoint.snapshot`` reads."""
+    saver, verdict = Saver(places), snapshot.verdict
+    run = {
+        "moment": saver.save(snapshot.moment, "state"),
+        "best": saver.save(snapshot.best, "state"),
+        "columns": saver.save(snapshot.columns, "history"),
+        "builder": saver.save(snapshot.builder, "certificate"),
+        "seconds": snapshot.seconds,
+        "notes": list(snapshot.notes),
+        "verdict": None if verdict is None else [verdict.status.value, verdict.reason],
+    }
+    return {"run": run, "objects": saver.objects}, saver.arrays
 
 
 def write_archive(handle: Any, content: Json, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
@@ -286,7 +290,7 @@ def read(path: Path) -> Checkpoint:
     return Checkpoint(path, content, arrays)
 
 
-def read_archive(path: Path) -> tuple[dict[str, Json], dict[str, np.ndarray[Any, Any]]]:
+def read_archive(path: Path | IO[bytes]) -> tuple[dict[str, Json], dict[str, np.ndarray[Any, Any]]]:
     """What ``write_archive`` wrote."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -319,6 +323,11 @@ def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     return np.lib.format.read_array(head, allow_pickle=False)
 
 
+def _is_no_block(name: str) -> bool:
+    """Whether an array of a file of factors is no block."""
+    return name in LABELS or name.startswith(OWN)
+
+
 def saved_point(path: str | Path) -> Blocks:
     """The blocks in a folder that a run has written, or in an .npz file: a start for another run."""
     path = Path(path)
@@ -329,7 +338,7 @@ def saved_point(path: str | Path) -> Blocks:
         raise FileError(f"The start {str(file)!r} does not exist: give the folder of a run, or an .npz file of blocks.")
     try:
         with file.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
-            blocks = {name: arrays[name] for name in arrays.files}
+            blocks = {name: arrays[name] for name in arrays.files if not _is_no_block(name)}
     except Exception as error:  # a damaged archive makes numpy and zipfile raise anything
         raise FileError(f"The start {str(file)!r} cannot be read: {error}.") from error
     return Blocks(**blocks)

@@ -1,7 +1,8 @@
 """A run as an endless iterator of states, with everything it asks counted."""
 
 from collections.abc import Iterator
-from typing import final
+from contextlib import AbstractContextManager
+from typing import Any, final
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -35,6 +36,9 @@ class Meter(Oracle):
         others = tuple(evolve(other, prox=self._counted(other.prox)) for other in problem.others)
         return evolve(problem, oracle=self, prox=self._counted(problem.prox), others=others)
 
+    def working(self) -> AbstractContextManager[Any]:
+        return self.oracle.working()
+
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         evaluation = self.known(Y, at, value_at=value_at) or self._new(Y, at, value_at)
         others = [it for it in self.recent if it is not evaluation]
@@ -58,6 +62,10 @@ class Meter(Oracle):
             check_sweep(self.oracle, sweep, Y)
         self._count(sweep.evaluation, gradients=1)
         return sweep
+
+    @property
+    def spent(self) -> float:
+        return self.counts.products
 
     def charge(self, products: float) -> None:
         self.counts = evolve(self.counts, products=self.counts.products + products)
@@ -129,7 +137,7 @@ class Iteration(Iterator[State]):
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
         try:
-            with quiet, self._meter.oracle.working():
+            with quiet, self._meter.working():
                 state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
         except (Exception, SystemExit) as error:
             raise_named(error)

@@ -37,6 +37,15 @@ class Subgradient:
         return self.norm / (max(first, self.gradient_norm) or 1.0)
 
 
+@final
+@frozen(eq=False)
+class Momentum:
+    """What Nesterov's extrapolation goes on with: ``Ȳ = Y + β(Y − Y_prev)``, where β follows from θ."""
+
+    Y_prev: Blocks
+    theta: float
+
+
 class Method(ABC, Generic[Inner]):
     """An iteration on states. What its theorem assumes and which function falls are part of it.
 
@@ -89,9 +98,21 @@ class Method(ABC, Generic[Inner]):
     def advance(self, problem: ResolvedProblem, state: State[Inner]) -> State[Inner]:
         """The next state."""
 
+    def momentum(self, state: State[Inner]) -> Momentum | None:
+        """What a method that takes over from this state may go on with; ``None`` where there is nothing of the sort."""
+        return None
+
+    def take_over(self, problem: ResolvedProblem, Y: Blocks, momentum: Momentum) -> State[Inner]:
+        """State 0 at Y, where another method has come to with this momentum; here it is lost."""
+        return self.start(problem, Y)
+
     def subgradient(self, problem: ResolvedProblem, state: State[Inner]) -> Subgradient | None:
         """An element of ∂Φ at the state, where the method knows one."""
         return None
+
+    def remarks(self, state: State[Inner]) -> tuple[str, ...]:
+        """Sentences about the run that led to this state, which the result repeats."""
+        return ()
 
 
 class Selector(ABC):

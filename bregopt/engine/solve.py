@@ -1,7 +1,6 @@
 """Run a method on a problem until a rule says stop."""
 
 import math
-import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import final
@@ -10,6 +9,7 @@ import numpy as np
 from attrs import evolve
 
 from bregopt.blocks import Blocks
+from bregopt.compile_clock import clock
 from bregopt.engine.certificate import CertificateBuilder
 from bregopt.engine.checkpoint import Checkpoint, Checkpoints, Snapshot
 from bregopt.engine.first_results import check_kernel, check_parts
@@ -42,12 +42,17 @@ def run(
 ) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
     with part_errors, problem.oracle.working():
-        Y, moved = feasible(problem, Y)
-        check_domain(problem, method, Y)
-        notes += problem.notes + moved + _unused_kernel(problem, method)
-        course = Course(problem, method, Iteration(problem, method, Y), notes)
+        course = course_from(problem, method, Y, notes)
         course.begin()
         return _to_the_end(course, course.judge(stop, observers), stop, observers, checkpoints)
+
+
+def course_from(problem: ResolvedProblem, method: Method, Y: Blocks, notes: tuple[str, ...] = ()) -> "Course":
+    """A run from Y that has not begun."""
+    Y, moved = feasible(problem, Y)
+    check_domain(problem, method, Y)
+    notes += problem.notes + moved + _unused_kernel(problem, method)
+    return Course(problem, method, Iteration(problem, method, Y), notes)
 
 
 def go_on(
@@ -97,12 +102,16 @@ class Course:
     ) -> None:
         self.problem, self.method, self.iteration, self.notes = problem, method, iteration, notes
         self.recorder, self.builder = Recorder(), CertificateBuilder.of(method)
-        self._begin = time.perf_counter()
+        self._begin = clock()
 
     def begin(self) -> None:
         """The first state."""
         self.best = next(self.iteration)
         self._take(self.best)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.recorder.columns["iteration"])
 
     @cached_property
     def places(self) -> Places:
@@ -111,7 +120,11 @@ class Course:
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self._begin
+        return clock() - self._begin
+
+    def pass_over(self, seconds: float) -> None:
+        """Leave time out in which the run was not at work."""
+        self._begin += seconds
 
     def advance(self) -> Verdict | None:
         """Go on to the next state; the verdict where there is none."""
@@ -143,6 +156,7 @@ class Course:
         state = self.state
         return Progress(
             iteration=state.iteration,
+            Y=state.Y,
             seconds=self.recorder.columns["seconds"][-1],
             products=state.counts.products,
             objective=state.objective,
@@ -167,7 +181,7 @@ class Course:
         self.iteration.go_on_from(snapshot.moment)
         self.state, self.best, self.notes = snapshot.moment.state, snapshot.best, snapshot.notes
         self.recorder, self.builder = Recorder(snapshot.columns), snapshot.builder
-        self._begin = time.perf_counter() - snapshot.seconds
+        self._begin = clock() - snapshot.seconds
 
     def result(self, verdict: Verdict) -> Result:
         """Of the run that ends so: its last state, or its best one where that is better by more than rounding."""
@@ -181,6 +195,7 @@ class Course:
             evaluation = self.iteration.evaluate(end.Y)
             objective = evaluation.value + self.problem.regularizer.value(end.Y)
             end = evolve(end, objective=objective, metrics=evaluation.metrics, exact=True)
+        notes += self.method.remarks(self.state)
         A = self.iteration.subgradient(end)
         A = A if A is not None and math.isfinite(A.norm) else None
         relative = None if A is None else self.iteration.relative(A)
@@ -200,6 +215,9 @@ class Course:
             counts=self.iteration.counts,
             history=self.recorder.arrays(),
             method=self.method,
+            labels=self.problem.labels,
+            problem=self.problem.name,
+            data_model=self.problem.smooth.data_model(self.problem.block),
         )
 
 
@@ -213,9 +231,9 @@ def feasible(problem: ProblemParts, Y: Blocks) -> tuple[Blocks, tuple[str, ...]]
             f"H names the block '{unknown[0]}', and the {problem.name} has {', '.join(Y.names)} only: name one."
         )
     check_parts(problem, Y)
-    if math.isfinite(problem.regularizer.value(Y)):
-        return Y, ()
     with np.errstate(over="ignore", invalid="ignore"):  # the weight of H may be of any size
+        if math.isfinite(problem.regularizer.value(Y)):
+            return Y, ()
         Y = problem.regularizer.prox(Y, TINY_STEP / (Y.dot(Y) or 1.0))
     return Y, ("The start was infeasible for H; its proximal map was taken.",)
 

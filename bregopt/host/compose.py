@@ -1,5 +1,6 @@
 """From names to objects: parts, problems, and what pairs of parts resolve to."""
 
+import difflib
 import functools
 import inspect
 import operator
@@ -13,22 +14,28 @@ from pluggy import HookCaller, HookImpl
 
 from bregopt.blocks import Blocks
 from bregopt.engine.first_results import check_claims
-from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError
+from bregopt.errors import BregoptError, IncompatibleError, ParameterError, SpecError, brief
 from bregopt.host import defaults
+from bregopt.host.data import arguments
 from bregopt.host.loading import Host, Plugin
+from bregopt.host.refusals import as_number, no_spec, no_sum, number_alone
 from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse, parse_sum
+from bregopt.matrices.given import is_data
 from bregopt.part_errors import author_of, part_errors, wrong_result
 from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.named import NamedKernel, NamedRegularizer
 from bregopt.parts.oracle import Oracle, PlainOracle
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import Regularizer, Separable
+from bregopt.parts.regularizer import Regularizer, Separable, Zero
 from bregopt.problem import Problem, ProblemParts, ResolvedKernel, ResolvedProblem
+from bregopt.rules.stopping import StopRule
 
 KERNEL = "kernel"
 """The kind whose parts add and scale."""
+REGULARIZER = "regularizer"
+"""The kind of which ``None`` is one."""
 _ONE_HOST = threading.Lock()
 
 
@@ -78,7 +85,8 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
         kernel, regularizer, smooth, block, method, extrapolation, step, stop, start, problem, or one that a plugin
         declares.
     spec : str, number or object
-        ``"l1(0.01)"``; a bare number is the kind's ``constant``; an object of the kind is returned as it is.
+        ``"l1(0.01)"``; a bare number is the kind's ``constant``, if it has one; ``None`` is the regularizer H = 0; an
+        object of the kind is returned as it is.
     *args, **kwargs
         Further parameters that a spec cannot spell, such as arrays: ``make("regularizer", "graph", L, mu=100)``.
     """
@@ -86,15 +94,31 @@ def make(kind: str, spec: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(spec, registry.kind(kind).types) and not (args or kwargs):
         check_claims(spec)
         return spec
-    if isinstance(spec, (int, float)) and not isinstance(spec, bool):
-        spec = Spec(defaults.NUMBER, (spec,))
+    if spec is None and kind == REGULARIZER:
+        return Zero()
+    if (number := as_number(spec)) is not None:
+        known = [entry.name for entry in registry.entries(kind)]
+        if defaults.NUMBER not in known:
+            raise number_alone(kind, number, known)
+        spec = Spec(defaults.NUMBER, (number,))
     if isinstance(spec, str) and kind == KERNEL and ("*" in spec or "+" in spec):
         return _kernel_sum(spec)
+    if isinstance(spec, str) and kind == defaults.JOINED and ("|" in spec or "&" in spec):
+        return _joined(spec)
+    if isinstance(spec, str) and ") +" in spec:
+        raise no_sum(kind, spec)
     if isinstance(spec, str):
         spec = parse(spec)
     if not isinstance(spec, Spec):
-        raise SpecError(f"A {kind} is given by an object or by a spec such as 'name(value)'. Got {spec!r} instead.")
+        raise no_spec(kind, spec)
     return build(registry.get(kind, spec.name), spec.args + args, spec.kwargs | kwargs)
+
+
+def _joined(text: str) -> StopRule:
+    """``plateau & max-iterations(9) | target(1)``: & binds first, as in Python."""
+    rules = ([make(defaults.JOINED, spec.strip()) for spec in part.split("&")] for part in text.split("|"))
+    found: StopRule = functools.reduce(operator.or_, (functools.reduce(operator.and_, them) for them in rules))
+    return found
 
 
 def _kernel_sum(text: str) -> Kernel:
@@ -123,7 +147,7 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     except TypeError as error:
         raise ParameterError(
             f"The {entry.kind} '{entry.name}' was given the wrong parameters: {error}. "
-            f"It takes {_takes(entry.factory)}."
+            f"{_meant(entry.factory, kwargs)}It takes {_takes(entry.factory)}."
         ) from None
     try:
         part = entry.factory(*args, **kwargs)
@@ -139,6 +163,15 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return part
 
 
+def _meant(factory: Callable[..., Any], given: Iterable[str]) -> str:
+    """A question about the first keyword that the factory does not take, where it takes one like it."""
+    taken = {name.lower(): name for name in inspect.signature(factory).parameters}
+    for name in given:
+        if name not in taken.values() and (close := difflib.get_close_matches(name.lower(), taken, n=1)):
+            return f"Did you mean {taken[close[0]]}? "
+    return ""
+
+
 def _takes(factory: Callable[..., Any]) -> str:
     shown = [
         str(p).split(":")[0] if p.default is p.empty else f"{p.name}={p.default!r}"
@@ -148,11 +181,51 @@ def _takes(factory: Callable[..., Any]) -> str:
 
 
 @part_errors
-def compose(name: str, *args: Any, **kwargs: Any) -> ResolvedProblem:
-    """A registered problem, ready to solve: ``compose("relu-nmd", M, rank=20, U="l1(0.01)")``."""
+def compose(name: Any, *args: Any, **kwargs: Any) -> ResolvedProblem:
+    """A registered problem, ready to solve: ``compose("relu-nmd", M, rank=20, U="l1(0.01)")``.
+
+    Parameters
+    ----------
+    name : str
+        The problem; ``bo.catalog("problem")`` lists them, and ``bregopt plugins`` does with their parameters. Where the
+        data stand in its place, as in ``compose("counts.csv", rank=20)``, it is relu-nmd, by default of rank 10.
+    *args, **kwargs
+        What the problem takes, its data first. Wherever it takes a matrix it takes a file's path too, a data frame of
+        pandas or polars, or an AnnData. ``problem.labels`` are those of the data. Most problems take:
+
+        rank : int
+            Columns of U and rows of V: how many components the data are made of.
+        U, V : str or Regularizer
+            H on each factor, such as ``"l1(0.01)"`` for a sparse one or ``"nonneg"``. ``bo.Fixed(V0)`` keeps it.
+        kernel : str or Kernel
+            What measures a step; leave it out.
+        mask, weights : array, optional
+            Which entries are known, and how much each counts.
+
+    Returns
+    -------
+    ResolvedProblem
+        ``print(problem)`` tells what it is; ``bo.solve(problem)`` solves it.
+
+    Examples
+    --------
+    >>> import numpy as np, bregopt as bo
+    >>> M = np.maximum(0, np.random.default_rng(0).standard_normal((60, 40)))
+    >>> problem = bo.compose("relu-nmd", M, rank=5, V="l1(0.01)")
+    >>> result = bo.solve(problem, max_iterations=50)
+    >>> result.Y.U.shape
+    (60, 5)
+    """
+    nameless = is_data(name)
+    if nameless:
+        args, name = (name, *args), defaults.PROBLEM
     spec = parse(name)
     entry = _loaded().registry.get("problem", spec.name)
-    return resolve(cast(Problem, build(entry, spec.args + args, spec.kwargs | kwargs)))
+    given = arguments(entry.factory, spec.args + args, spec.kwargs | kwargs, known=_is_known)
+    if nameless:
+        given = given.with_rank()
+    problem = cast(Problem, build(entry, given.args, given.kwargs))
+    return resolve(problem if given.labels is None else evolve(problem, labels=given.labels))
 
 
 @part_errors
@@ -161,7 +234,7 @@ def resolve(problem: Problem | ResolvedProblem, kernel: KernelPolicy | None = No
     if isinstance(problem, ResolvedProblem):
         return problem
     if not isinstance(problem, Problem):
-        raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {problem!r} instead.")
+        raise IncompatibleError(f"Expected a bregopt.Problem, as compose(...) makes it. Got {brief(problem)} instead.")
     problem = with_parts(problem)
     if kernel is not None:
         problem = evolve(problem, kernel=kernel, prox=None)
@@ -230,6 +303,11 @@ def resolve_data(data: Any) -> Any:
     return data if found is None else found
 
 
+def _is_known(data: Any) -> bool:
+    """Whether a plugin puts something in the place of data."""
+    return _answer("bregopt_resolve_data", object, "data", data=data) is not None
+
+
 @part_errors
 def _answer(hook: str, kind: Any, rule: str, **arguments: Any) -> Any:
     """What the first plugin answers, if it is of that kind."""
@@ -269,6 +347,24 @@ def _examples_of(hook: HookImpl, kind: str) -> list[tuple[str, Any]]:
         problem, Y = pair(hook.function, "", part, "Problem, Blocks")
         instance(hook.function, "", problem, (Problem, ResolvedProblem), "a Problem with each Y")
         instance(hook.function, "", Y, Blocks, "Blocks with each Problem")
+    return found
+
+
+@part_errors
+def warm_ups() -> list[tuple[str, Callable[[], object]]]:
+    """Every plugin's short runs for ``bregopt warm-up``, with their labels."""
+    hooks = _loaded().manager.hook.bregopt_warm_up.get_hookimpls()
+    return [(label, part_errors(work)) for hook in hooks for label, work in _warm_ups_of(hook)]
+
+
+def _warm_ups_of(hook: HookImpl) -> list[tuple[str, Callable[[], object]]]:
+    answer = _ask(hook, {})
+    try:
+        found = [(str(label), work) for label, work in answer or ()]
+    except (TypeError, ValueError):
+        found = [("", None)]
+    if not all(callable(work) for _, work in found):
+        raise wrong_result(hook.function, "", "pairs (label, function), or None", answer)
     return found
 
 

@@ -1,6 +1,6 @@
 """The hooks a plugin may implement, in the entry-point group ``bregopt``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -56,3 +56,8 @@ def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]] | None:
 
     For the kind ``problem`` an instance is a pair ``(Problem, Y)``: its smooth part and its block are checked at Y.
     """
+
+
+@hookspec
+def bregopt_warm_up() -> Sequence[tuple[str, Callable[[], object]]] | None:
+    """Short runs, each with a label, that meet the loops a plugin compiles: ``bregopt warm-up`` makes them."""

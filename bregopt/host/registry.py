@@ -2,7 +2,7 @@
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, final
 
 from attrs import field, frozen
@@ -20,6 +20,8 @@ from bregopt.rules.step import StepRule
 from bregopt.rules.stopping import StopRule
 
 Factory = Callable[..., Any]
+CLOSE, CUTOFF, LONG = 3, 0.7, 4
+"""How many names a hint holds at most, how near they are, and the letters of a word that is looked for within them."""
 CORE = "bregopt"
 """Who provides the kinds that are always there."""
 
@@ -59,7 +61,7 @@ KINDS = (
 
 
 @final
-@frozen
+@frozen(eq=False)
 class Entry:
     """One registered part: a class or function under a name."""
 
@@ -67,6 +69,17 @@ class Entry:
     name: str
     provider: str
     factory: Factory
+    aliases: tuple[str, ...] = ()
+    """other names that people know it by"""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, then its aliases."""
+        return (self.name, *self.aliases)
+
+    def answers_to(self, name: str) -> bool:
+        """Whether one of its names is this one, but for case and hyphens."""
+        return any(_form(it) == _form(name) for it in self.names)
 
     @property
     def summary(self) -> str:
@@ -75,12 +88,29 @@ class Entry:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint with the nearest known name, or with all of them."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    """A hint with the nearest known names, three at most, or else where all of them are listed."""
+    return closest(name, {it: it for it in known})
+
+
+def closest(name: str, known: Mapping[str, str]) -> str:
+    """The hint for names that stand for others: those are told."""
+    forms = {_form(it): it for it in known}
+    near = difflib.get_close_matches(_form(name), sorted(forms), n=CLOSE, cutoff=CUTOFF)
+    within = [it for it in sorted(forms) if len(_form(name)) >= LONG and _form(name) in it]
+    found = [forms[it] for it in dict.fromkeys([*near, *within])][:CLOSE]
+    hints = {known[it]: "" if known[it] == it else f" ({it})" for it in reversed(found)}
+    names = sorted(set(known.values()))
     if not names:
         return "None is known: see 'bregopt plugins' for plugins that are blocked or failed."
-    return f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(names)}."
+    if hints or len(names) <= CLOSE:
+        listed = [f"'{it}'{also}" for it, also in reversed(hints.items())] or [f"'{it}'" for it in names]
+        return f"Did you mean {' or '.join(listed)}?" if hints else f"Known: {', '.join(listed)}."
+    return f"'bregopt plugins' lists the {len(names)} that there are."
+
+
+def _form(name: str) -> str:
+    """A name without its case, hyphens and underscores, in which people differ: ``ElasticNet`` is ``elastic-net``."""
+    return name.lower().replace("-", "").replace("_", "")
 
 
 @final
@@ -122,10 +152,15 @@ class Registry:
             "registry.kind(name, interface) declares a new one."
         )
 
-    def add(self, interface: type, name: str, factory: Factory, *, provider: str) -> Entry:
-        """Put ``factory`` under ``name``; a second provider of a name is kept, and reported when it is used."""
-        if not _is_name(name):
-            raise PluginError(f"registry.add: a name holds letters, digits, '-' and '_' only. Got {name!r} instead.")
+    def add(self, interface: type, name: str, factory: Factory, *, provider: str, aliases: Sequence[str] = ()) -> Entry:
+        """Put ``factory`` under its names; a second provider of a name is kept, and reported when it is used."""
+        for it in (name, *([aliases] if isinstance(aliases, str) else aliases)):
+            if not _is_name(it):
+                raise PluginError(f"registry.add: a name holds letters, digits, '-' and '_' only. Got {it!r} instead.")
+        if isinstance(aliases, str):
+            raise PluginError(
+                f"registry.add: the aliases of '{name}' must be a tuple of names. Got {aliases!r} instead."
+            )
         if not callable(factory):
             raise PluginError(f"registry.add: '{name}' must come with a class or function. Got {factory!r} instead.")
         if inspect.isabstract(factory):
@@ -133,8 +168,9 @@ class Registry:
             raise mistake(
                 factory, "", f"is registered as '{name}', and lacks what every {interface.__name__} has: {lacking}"
             )
-        entry = Entry(self.kind_of(interface).name, name, provider, factory)
-        self._entries.setdefault((entry.kind, name), []).append(entry)
+        entry = Entry(self.kind_of(interface).name, name, provider, factory, tuple(aliases))
+        for it in entry.names:
+            self._entries.setdefault((entry.kind, it), []).append(entry)
         return entry
 
     def remove(self, provider: str) -> None:
@@ -146,13 +182,17 @@ class Registry:
                 del self._entries[key]
 
     def get(self, kind: str, name: str) -> Entry:
+        """The part of that name or alias, else the only one whose name differs in case and hyphens alone."""
         self.kind(kind)
-        entries = self._entries.get((kind, name))
+        named = {it: entries for (k, it), entries in self._entries.items() if k == kind}
+        alike = [it for it in named if _form(it) == _form(name)]
+        found = named.get(name) or [entry for it in alike for entry in named[it]]
+        entries = list(dict.fromkeys(found))
         if not entries:
-            known = [other for k, other in self._entries if k == kind]
-            raise UnknownNameError(f"There is no {kind} named '{name}'. {nearest(name, known)}")
+            known = {it: entries[0].name for it, entries in named.items()}
+            raise UnknownNameError(f"There is no {kind} named '{name}'. {closest(name, known)}")
         if len(entries) > 1:
-            raise DuplicateNameError(duplicate(entries))
+            raise DuplicateNameError(duplicate(name, entries))
         return entries[0]
 
     def entries(self, kind: str | None = None) -> list[Entry]:
@@ -160,14 +200,14 @@ class Registry:
         if kind is not None:
             self.kind(kind)
         kinds = list(self.kinds)
-        found = [entry for entries in self._entries.values() for entry in entries if kind in (None, entry.kind)]
-        known = [entry for entry in found if entry.kind in kinds]
+        every = dict.fromkeys(entry for entries in self._entries.values() for entry in entries)
+        known = [entry for entry in every if kind in (None, entry.kind) and entry.kind in kinds]
         return sorted(known, key=lambda entry: (kinds.index(entry.kind), entry.name, entry.provider))
 
     def conflicts(self, provider: str) -> list[str]:
-        """The sentences about names that this provider shares with another."""
-        shared = [entries for entries in self._entries.values() if len(entries) > 1]
-        return [duplicate(entries) for entries in shared if any(e.provider == provider for e in entries)]
+        """The sentences about names that this provider shares with another, or has twice."""
+        shared = {name: entries for (_, name), entries in self._entries.items() if len(entries) > 1}
+        return [duplicate(name, them) for name, them in shared.items() if any(e.provider == provider for e in them)]
 
 
 @final
@@ -178,9 +218,12 @@ class Registrar:
     registry: Registry
     provider: str
 
-    def add(self, interface: type, name: str, factory: Factory) -> None:
-        """``registry.add(Regularizer, "l1", L1)``: the interface tells the kind, the factory makes the part."""
-        self.registry.add(interface, name, factory, provider=self.provider)
+    def add(self, interface: type, name: str, factory: Factory, aliases: Sequence[str] = ()) -> None:
+        """``registry.add(Regularizer, "l1", L1)``: the interface tells the kind, the factory makes the part.
+
+        ``aliases`` are other names that people know it by, as in ``aliases=("lasso",)``.
+        """
+        self.registry.add(interface, name, factory, provider=self.provider, aliases=aliases)
 
     def kind(self, name: str, interface: type, checks: Mapping[str, Callable[..., None]] | None = None) -> None:
         """``registry.kind("loss", EntrywiseLoss)``: a new kind of part, for this plugin and every other.
@@ -190,11 +233,13 @@ class Registrar:
         self.registry.declare(Kind(name, interface, self.provider, dict(checks or {})))
 
 
-def duplicate(entries: list[Entry]) -> str:
+def duplicate(name: str, entries: Sequence[Entry]) -> str:
     """The sentence about one name with several providers."""
-    providers = " and ".join(entry.provider for entry in entries)
+    providers = " and ".join(
+        entry.provider + (f", as another name of '{entry.name}'" if entry.name != name else "") for entry in entries
+    )
     return (
-        f"The {entries[0].kind} '{entries[0].name}' is provided by {providers}. "
+        f"The {entries[0].kind} '{name}' is provided by {providers}. "
         "Block one of them with BREGOPT_BLOCK_PLUGINS, or rename it."
     )
 

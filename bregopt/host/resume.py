@@ -1,7 +1,7 @@
 """Runs that are saved while they go on: what a folder holds, and how a run goes on from there."""
 
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,15 @@ from bregopt.engine.checkpoint import (
 )
 from bregopt.engine.description import described, differences
 from bregopt.engine.method import Method
-from bregopt.engine.observer import Observer
 from bregopt.engine.result import Result
+from bregopt.engine.saved_result import load as load_result
 from bregopt.engine.saving import Json, Loader, Saver, from_json, package_of, parts_of, to_json
 from bregopt.engine.solve import go_on
-from bregopt.engine.state import State
 from bregopt.errors import FileError, IncompatibleError, parameter
 from bregopt.host.compose import catalog, make, plugins, resolve
 from bregopt.host.loading import ACTIVE
 from bregopt.host.selection import with_method_kernels
-from bregopt.host.watching import interruptible, observer_of
+from bregopt.host.watching import RETURN, Watchers, interruptible, observers_of
 from bregopt.parts.oracle import PlainOracle
 from bregopt.parts.regularizer import Separable
 from bregopt.problem import Problem, ResolvedProblem
@@ -98,10 +97,17 @@ def _or_reason(save: Callable[[], Json]) -> Json:
 def _write_problem(path: Path, problem: ResolvedProblem) -> Json:
     """The parts of the problem with their data, so that a run can go on without anything else."""
     path.unlink(missing_ok=True)
+    content, arrays = saved_problem(problem)
+    write_file(path, lambda handle: write_archive(handle, content, arrays))
+    return {}
+
+
+def saved_problem(problem: ResolvedProblem) -> tuple[Json, list[Any]]:
+    """The parts of the problem as JSON, and the arrays that it refers to."""
     if problem.metrics and isinstance(problem.oracle, PlainOracle):
         raise IncompatibleError("Its metrics are functions.")
     saver = Saver()
-    parts = {"smooth": problem.smooth, "block": problem.block, "kernel": problem.kernel}
+    parts = {"smooth": problem.smooth, "block": problem.block, "kernel": problem.kernel, "labels": problem.labels}
     saved = {name: saver.save(part, name) for name, part in parts.items()}
     H = problem.regularizer
     saved["H"] = saver.save({"": H[""], **H.named}, "H")
@@ -109,9 +115,7 @@ def _write_problem(path: Path, problem: ResolvedProblem) -> Json:
     if size > LARGEST:
         raise IncompatibleError(f"Its data take {size / 1e9:.1f} GB, too much to be written beside the checkpoints.")
     settings = {"name": problem.name, "kernel_named": problem.kernel_named}
-    content = {"format": FORMAT, "parts": saved, "settings": settings, "objects": saver.objects}
-    write_file(path, lambda handle: write_archive(handle, content, saver.arrays))
-    return {}
+    return {"format": FORMAT, "parts": saved, "settings": settings, "objects": saver.objects}, saver.arrays
 
 
 # ---- a run that goes on
@@ -123,9 +127,9 @@ def resume(
     *,
     method: Any = None,
     stop: StopRule | str | None = None,
-    observers: Iterable[Observer | Callable[[State], object]] = (),
+    observers: Watchers = (),
     checkpoint_every: float = 30.0,
-    on_interrupt: str = "raise",
+    on_interrupt: str = RETURN,
 ) -> Result:
     """Go on with a run that was saved by ``solve(..., checkpoint=path)`` or ``bregopt solve --out path``.
 
@@ -164,11 +168,26 @@ def resume(
     record = {key: checkpoint.content[key] for key in RECORD}
     remove_drafts(folder)
     checkpoints = Checkpoints(folder, lambda: record, checkpoint_every)
-    watching = [observer_of(it) for it in observers]
+    watching = observers_of(observers)
     ready = with_method_kernels(resolved, chosen)
     return interruptible(
         lambda rule: go_on(ready, chosen, checkpoint, rule, watching, checkpoints), rule, on_interrupt, saved=folder
     )
+
+
+def load(path: str | Path) -> Result:
+    """The result of a run that has ended, with everything but W, which needs the data.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that ``result.save`` wrote, or the folder of ``bregopt solve --out``.
+
+    Returns
+    -------
+    Result
+    """
+    return load_result(Path(path), packages())
 
 
 def _check_versions(checkpoint: Checkpoint) -> None:
@@ -209,10 +228,10 @@ def _saved(checkpoint: Checkpoint, name: str) -> Any:
             f"Give the {name} too: bregopt.resume(folder, {name}=...)."
         )
     with understood(checkpoint.path):
-        return from_json(saved, _packages())
+        return from_json(saved, packages())
 
 
-def _packages() -> set[str]:
+def packages() -> set[str]:
     """Those that registered parts come from."""
     return {package_of(entry.factory) for entry in catalog()}
 
@@ -226,7 +245,12 @@ def _read_problem(folder: Path, checkpoint: Checkpoint) -> ResolvedProblem:
         )
     content, arrays = read_archive(folder / PROBLEM)
     with understood(folder / PROBLEM):
-        loader = Loader(lambda number: arrays[str(number)], content["objects"], _packages())
-        parts = {name: loader.load(part) for name, part in content["parts"].items()}
-        everywhere, named = parts["H"].pop(""), parts.pop("H")
-        return resolve(Problem(**parts, regularizer=Separable(everywhere, **named), **content["settings"]))
+        return loaded_problem(content, arrays)
+
+
+def loaded_problem(content: Json, arrays: Mapping[str, Any]) -> ResolvedProblem:
+    """The problem that ``saved_problem`` saved."""
+    loader = Loader(lambda number: arrays[str(number)], content["objects"], packages())
+    parts = {name: loader.load(part) for name, part in content["parts"].items()}
+    everywhere, named = parts["H"].pop(""), parts.pop("H")
+    return resolve(Problem(**parts, regularizer=Separable(everywhere, **named), **content["settings"]))

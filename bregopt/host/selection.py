@@ -1,24 +1,21 @@
 """What is decided before a run: the method, the start, and the kernels that the method and its members bring."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Blocks
-from bregopt.engine.checkpoint import saved_point
 from bregopt.engine.first_results import check_claims
 from bregopt.engine.method import Method, Selector
 from bregopt.engine.solve import feasible
-from bregopt.errors import parameter
 from bregopt.host.compose import make, resolve, with_kernels
+from bregopt.host.start import Given, first_point
 from bregopt.part_errors import part_errors
 from bregopt.part_results import instance, pair
 from bregopt.parts.kernel import KernelPolicy
-from bregopt.problem import Problem, ResolvedProblem, Start
+from bregopt.problem import Problem, ResolvedProblem
 
 
 @final
@@ -37,13 +34,13 @@ class Prepared:
 def prepare(
     problem: Problem | ResolvedProblem,
     method: Any,
-    start: Blocks | Start | str | Path | None,
+    start: Given,
     seed: int | np.random.Generator,
 ) -> Prepared:
     """Resolve the problem, make the start, let a selector choose, and resolve the kernels that the method brings."""
     chosen: Method | Selector = make("method", method)
     resolved = resolve(problem, chosen.kernel if isinstance(chosen, Method) else None)
-    Y = _first_point(resolved, start, seed)
+    Y = first_point(resolved, start, seed)
     if isinstance(chosen, Method):
         return Prepared(with_method_kernels(resolved, chosen), chosen, Y)
     choice = pair(chosen, "select", chosen.select(resolved, feasible(resolved, Y)[0]), "Method, sentence")
@@ -63,23 +60,3 @@ def _kernels(method: Method) -> Iterator[KernelPolicy]:
         yield method.kernel
     for member in method.members:
         yield from _kernels(member)
-
-
-def _first_point(
-    problem: ResolvedProblem, start: Blocks | Start | str | Path | None, seed: int | np.random.Generator
-) -> Blocks:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer, np.random.Generator)):
-        raise parameter("seed", "solve", "a whole number or a numpy Generator", seed)
-    if not isinstance(seed, np.random.Generator) and seed < 0:
-        raise parameter("seed", "solve", "a whole number >= 0", seed)
-    return problem.first_point(_start(start), np.random.default_rng(seed))
-
-
-def _start(start: Blocks | Start | str | Path | None) -> Blocks | Start | None:
-    """A start from its spec, or the point that a run has saved."""
-    if isinstance(start, Path) or (isinstance(start, str) and (os.sep in start or Path(start).exists())):
-        return saved_point(start)
-    if isinstance(start, str):
-        made: Start = make("start", start)
-        return made
-    return start

@@ -1,4 +1,4 @@
-"""Spec strings: ``l1(0.01)``, ``aapb(beta=nesterov, step=1)``, ``l0-ball(5, per=row)``."""
+"""Spec strings: ``l1(0.01)``, ``aapb(beta=nesterov, step=1)``, ``on-columns(l1(0.1), [0, 3])``."""
 
 import re
 from typing import Any, final
@@ -12,7 +12,7 @@ _TOKEN = re.compile(
         (?P<number>[+-]?(?:\d++\.?+\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.-]))
       | (?P<name>(?:\d++[A-Za-z]\w*+-)?[A-Za-z_][\w-]*)
       | (?P<string>'[^']*'|"[^"]*")
-      | (?P<mark>[(),=*+])
+      | (?P<mark>[(),=*+\[\]])
     )""",
     re.VERBOSE,
 )
@@ -26,7 +26,7 @@ _WORDS = {"true": True, "false": False, "none": None, "inf": float("inf")}
 @final
 @frozen
 class Spec:
-    """A name with arguments; an argument may be a spec itself."""
+    """A name with arguments; an argument may be a spec itself, or a tuple of arguments."""
 
     name: str
     args: tuple[Any, ...] = ()
@@ -101,9 +101,7 @@ class _Reader:
         kwargs: dict[str, Any] = {}
         if not self.take("mark", "("):
             return Spec(name)
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise SpecError(f"A spec holds at most {DEEPEST} specs within each other. Got more in {self.text[:40]!r}….")
+        self.deeper()
         while not self.take("mark", ")"):
             if (args or kwargs) and not self.take("mark", ","):
                 raise self.fail("',' or ')'")
@@ -119,6 +117,22 @@ class _Reader:
         self.depth -= 1
         return Spec(name, tuple(args), kwargs)
 
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise SpecError(f"A spec holds at most {DEEPEST} specs within each other. Got more in {self.text[:40]!r}….")
+
+    def items(self) -> tuple[Any, ...]:
+        """The rest of a list, ``0, 3]``."""
+        self.deeper()
+        found: list[Any] = []
+        while not self.take("mark", "]"):
+            if found and not self.take("mark", ","):
+                raise self.fail("',' or ']'")
+            found.append(self.value())
+        self.depth -= 1
+        return tuple(found)
+
     def argument(self) -> tuple[str | None, Any]:
         name = self.take("name")
         if name is not None and self.take("mark", "="):
@@ -132,6 +146,8 @@ class _Reader:
         string = self.take("string")
         if string is not None:
             return string[1:-1]
+        if self.take("mark", "["):
+            return self.items()
         name = self.take("name")
         if name is None:
             raise self.fail("a value")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from bregopt.errors import ParameterError, UnknownNameError, parameter
-from bregopt.host.spec import parse
 
 ORDERS = (2, 20)
 """The smallest graph, and one with 786431 vertices."""
@@ -39,18 +38,17 @@ def synthetic(m: int = 1500, n: int = 500, rank: int = 10, seed: int = 0) -> Any
 BUILT_IN: Mapping[str, Callable[..., Any]] = {"mycielskian": mycielskian, "synthetic": synthetic}
 
 
-def built_in(text: str) -> Any:
-    """The matrix of a spec such as ``mycielskian(11)`` or ``synthetic(1500, 500, 10)``."""
-    spec = parse(text)
-    if spec.name not in BUILT_IN:
-        raise UnknownNameError(f"There is no built-in matrix {spec.name!r}, only {' and '.join(BUILT_IN)}.")
-    signature = inspect.signature(BUILT_IN[spec.name])
+def built_in(name: str, *args: Any, **kwargs: Any) -> Any:
+    """A matrix by its name, as in ``built_in("synthetic", 1500, 500, rank=10)``."""
+    if name not in BUILT_IN:
+        raise UnknownNameError(f"There is no built-in matrix {name!r}, only {' and '.join(BUILT_IN)}.")
+    signature = inspect.signature(BUILT_IN[name])
     try:
-        signature.bind(*spec.args, **spec.kwargs)
+        signature.bind(*args, **kwargs)
     except TypeError as error:
         takes = ", ".join(f"{it.name}={it.default}" for it in signature.parameters.values())
-        raise ParameterError(f"The matrix '{spec.name}' takes {takes}: {error}.") from None
-    return BUILT_IN[spec.name](*spec.args, **spec.kwargs)
+        raise ParameterError(f"The matrix '{name}' takes {takes}: {error}.") from None
+    return BUILT_IN[name](*args, **kwargs)
 
 
 def _check(name: str, owner: Callable[..., Any], value: Any, least: int, most: int | None = None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
-from bregopt.errors import IncompatibleError, parameter
+from bregopt.errors import IncompatibleError, brief, parameter
 from bregopt.part_errors import wrong_result
 
 Norms = Mapping[str, float]
@@ -143,7 +143,7 @@ class Kernel(KernelPolicy):
     @final
     def __add__(self, other: "Kernel") -> "Kernel":
         if not isinstance(other, Kernel):
-            raise IncompatibleError(f"A kernel can only be added to a kernel. Got {other!r} instead.")
+            raise IncompatibleError(f"A kernel can only be added to a kernel. Got {brief(other)} instead.")
         return self.merged(other) or other.merged(self) or KernelSum(((1.0, self), (1.0, other)))
 
 

@@ -108,6 +108,11 @@ class Oracle(ABC):
         """Put what a method computed beside the oracle on the account of the run; an oracle by itself keeps none."""
         return
 
+    @property
+    def spent(self) -> float:
+        """The products on the account of the run so far."""
+        return 0.0
+
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         """An update of the blocks one after the other with W = W(Y), for methods that go block by block.
 

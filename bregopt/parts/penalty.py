@@ -1,7 +1,8 @@
-"""A convex function of one number, spelt in four numbers: what loops over coordinates take for H."""
+"""Functions of one number: what loops over coordinates take for H."""
 
 import math
-from typing import final
+from collections.abc import Callable
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
@@ -9,6 +10,21 @@ from attrs import field, frozen
 from bregopt import validate
 from bregopt.blocks import Array
 from bregopt.errors import parameter
+
+
+@final
+@frozen
+class EntryPenalty:
+    """h by its value and its proximal map, in arithmetic that numba compiles; ``p`` is the array of the parameters.
+
+    The two functions are the same objects for all h of one form, as they are compiled once.
+    """
+
+    value: Callable[[float, Any], float]
+    """``(x, p) -> h(x)``, for an x where h is finite"""
+    prox: Callable[[float, float, Any], float]
+    """``(x, step, p) -> argmin_z h(z) + (z − x)²/(2·step)``"""
+    parameters: tuple[float, ...] = ()
 
 
 @final
@@ -44,6 +60,10 @@ class ScalarPenalty:
         t = step * self.l1
         return np.clip((X - np.clip(X, -t, t)) / (1.0 + step * self.ridge), self.low, self.high)
 
+    def entry(self) -> EntryPenalty:
+        """The same for compiled loops."""
+        return EntryPenalty(_value, _prox, (self.l1, self.ridge, self.low, self.high))
+
     def steepest(self, X: Array, G: Array) -> Array:
         """The element of ``G + ∂h(X)`` of least norm, for X within the bounds: 0 where X is stationary."""
         slope = G + self.ridge * X
@@ -51,3 +71,12 @@ class ScalarPenalty:
         A = np.where(X == 0, at_zero, slope + self.l1 * np.sign(X))
         A = np.where(self.low >= X, np.minimum(A, 0.0), A)
         return np.where(self.high <= X, np.maximum(A, 0.0), A)
+
+
+def _value(x: float, p: Any) -> float:
+    return float(p[0] * abs(x) + 0.5 * p[1] * x * x)
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    t = step * p[0]
+    return float(min(max((x - min(max(x, -t), t)) / (1.0 + step * p[1]), p[2]), p[3]))

@@ -3,14 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
 from attrs import frozen
 
 from bregopt.blocks import Array, Blocks
-from bregopt.errors import IncompatibleError
-from bregopt.parts.penalty import ScalarPenalty
+from bregopt.errors import IncompatibleError, brief
+from bregopt.parts.penalty import EntryPenalty, ScalarPenalty
 from bregopt.parts.traits import Trait
 
 
@@ -54,6 +55,11 @@ class Regularizer(ABC):
     def scalar(self) -> ScalarPenalty | None:
         """h with ``H(X) = Σ h(x_ij)``, the same for every entry, where four numbers spell it; else ``None``."""
         return None
+
+    def entry(self) -> EntryPenalty | None:
+        """h with ``H(X) = Σ h(x_ij)``, the same for every entry, as functions that numba compiles; else ``None``."""
+        h = self.scalar()
+        return None if h is None else h.entry()
 
     def convex_parts(self) -> "ConvexParts | None":
         """r₁ and r₂ with H = r₁ − r₂, both convex; ``None`` where none are known. A convex H is r₁ itself, r₂ = 0."""
@@ -117,7 +123,7 @@ class Separable:
     def __init__(self, everywhere: Regularizer | None = None, /, **blocks: Regularizer) -> None:
         for name, part in {"every block": everywhere or Zero(), **blocks}.items():
             if not isinstance(part, Regularizer):
-                raise IncompatibleError(f"The regularizer of {name} must be a Regularizer. Got {part!r} instead.")
+                raise IncompatibleError(f"The regularizer of {name} must be a Regularizer. Got {brief(part)} instead.")
         self._everywhere = everywhere or Zero()
         self._blocks: Mapping[str, Regularizer] = dict(blocks)
 
@@ -139,16 +145,15 @@ class Separable:
         yield from self._blocks.values()
         yield self._everywhere
 
-    @property
+    @cached_property
     def weak_convexity(self) -> float | None:
         """The largest modulus over the blocks; ``None`` if one of them has none."""
         moduli = [part.weak_convexity for part in self.distinct()]
         return None if None in moduli else max(modulus for modulus in moduli if modulus is not None)
 
     def value(self, Y: Blocks) -> float:
-        """H(Y), infinite too where its sum is no number."""
-        with np.errstate(over="ignore"):
-            return sum(self[name].value(Y[name]) for name in Y.names)
+        """H(Y)."""
+        return sum(self[name].value(Y[name]) for name in Y.names)
 
     def prox(self, Y: Blocks, step: float) -> Blocks:
         """The Euclidean proximal map, block by block."""

@@ -10,6 +10,7 @@ from attrs import frozen
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import parameter
 from bregopt.part_errors import wrong_result
+from bregopt.parts.data_model import DataModel
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 
 
@@ -80,6 +81,10 @@ class SmoothPart(ABC):
 
     def freeze(self, block: Any, fixed: Blocks) -> "tuple[SmoothPart, Any, KernelPolicy] | None":
         """F, the W block and a kernel for the other blocks, where those of ``fixed`` stay; ``None`` where unknown."""
+        return None
+
+    def data_model(self, block: Any) -> DataModel | None:
+        """What Y says about the data, with this W block: what a result can reconstruct; ``None`` where unknown."""
         return None
 
     @final

@@ -4,14 +4,14 @@ from typing import Any, ClassVar
 
 from attrs import evolve, field, frozen
 
-from bregopt.errors import IncompatibleError
+from bregopt.errors import IncompatibleError, brief
 from bregopt.parts.regularizer import Regularizer
 from bregopt.parts.traits import Trait
 
 
 def _regularizer(H: Any) -> Regularizer:
     if not isinstance(H, Regularizer):
-        raise IncompatibleError(f"A regularizer can only be made of a Regularizer. Got {H!r} instead.")
+        raise IncompatibleError(f"A regularizer can only be made of a Regularizer. Got {brief(H)} instead.")
     return H
 
 

@@ -13,6 +13,8 @@ from bregopt.rules.stopping import Progress, Status, StopRule, Verdict
 CTRL_C = (signal.SIGINT,)
 ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Ctrl-C, the wish of the system that the program ends, and the end of its terminal."""
+OF_PYTHON = (signal.default_int_handler, signal.SIG_DFL)
+"""Who takes a signal where the program says nothing else."""
 SPOKEN = {"SIGINT": "Ctrl-C", "SIGTERM": "the signal SIGTERM", "SIGHUP": "the end of the terminal"}
 
 
@@ -37,7 +39,10 @@ class Interrupt(StopRule):
     def listening(
         self, heard: Callable[[], object] | None = None, signals: tuple[signal.Signals, ...] = CTRL_C
     ) -> Iterator[None]:
-        """Take the signals; ``heard`` is called at the first one. Only the main thread is ever told of a signal."""
+        """Take the signals; ``heard`` is called at the first one. Only the main thread is ever told of a signal.
+
+        A signal that the program takes itself, or ignores as a background job does, is left to it.
+        """
 
         def press(number: int, _: Any) -> None:
             if self.heard is not None:
@@ -48,12 +53,11 @@ class Interrupt(StopRule):
 
         before: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            before = {one: signal.getsignal(one) for one in signals}
+            before = {one: handler for one in signals if (handler := signal.getsignal(one)) in OF_PYTHON}
         self.active = True
         try:
-            for one, handler in before.items():
-                if handler is not signal.SIG_IGN:  # a background job, which it is not meant for
-                    signal.signal(one, press)
+            for one in before:
+                signal.signal(one, press)
             yield
         finally:
             self.active = False

@@ -7,7 +7,8 @@ from typing import final
 
 from attrs import frozen
 
-from bregopt.errors import IncompatibleError
+from bregopt.blocks import Blocks
+from bregopt.errors import IncompatibleError, brief
 from bregopt.part_errors import part_errors, wrong_result
 
 
@@ -44,16 +45,23 @@ class Verdict:
 @final
 @frozen(eq=False)
 class Progress:
-    """What a stop rule sees after each iteration."""
+    """What a stop rule sees after each iteration, and of the start."""
 
     iteration: int
+    Y: Blocks
+    """Y^k"""
     seconds: float
+    """since the run began, without compilation"""
     products: float
+    """multiplications of 2·m·n·r flops so far"""
     objective: float
+    """Φ(Y^k, W(Y^k))"""
     metrics: Mapping[str, float]
+    """further figures of the problem at Y^k, such as ``relative_error``"""
     stationarity: float | None
     """the free residual; ``None`` before the first step or where a method has none"""
     history: Mapping[str, Sequence[float]]
+    """the columns of ``result.history`` so far, the last entry that of Y^k"""
     subgradient: Callable[[], float | None]
     """|A|/max(first, |∇F|) for some A ∈ ∂Φ, computed on demand; its products are counted"""
     first: float | None = None
@@ -97,7 +105,7 @@ class StopRule(ABC):
 
 def _rule(other: object) -> StopRule:
     if not isinstance(other, StopRule):
-        raise IncompatibleError(f"A stop rule can only be combined with a stop rule. Got {other!r} instead.")
+        raise IncompatibleError(f"A stop rule can only be combined with a stop rule. Got {brief(other)} instead.")
     return other
 
 

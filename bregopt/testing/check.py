@@ -20,7 +20,8 @@ def check(part: Any, *, seed: int = 0, expected_failures: Mapping[str, str] | No
 
     Parameters
     ----------
-    part : Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, Method, Problem or (Problem, Blocks)
+    part : Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, StopRule, Start, Method, Problem or
+        (Problem, Blocks)
         Or a part of a kind that a plugin declares with checks. A smooth part and a closed-form block are checked as a
         problem at a point, its start by default.
     seed : int

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from bregopt.errors import IncompatibleError, ParameterError, UnknownNameError
 from bregopt.host.compose import build, catalog, examples, kinds, load_plugin
-from bregopt.host.registry import Entry, nearest
+from bregopt.host.registry import Entry, closest
 from bregopt.testing.kinds import checkable, why_unchecked
 
 OF_PROBLEM = {"smooth": "smooth", "block": "block"}
@@ -39,10 +39,12 @@ def every_example() -> list[Instance]:
 def named(text: str) -> list[Instance]:
     """The default and the examples of a registered part, given as ``name`` or ``kind:name``."""
     kind, _, name = text.rpartition(":")
-    entries = [entry for entry in catalog(kind or None) if entry.name == name]
+    entries = [entry for entry in catalog(kind or None) if entry.name == name] or [
+        entry for entry in catalog(kind or None) if entry.answers_to(name)
+    ]
     if not entries:
-        known = {entry.name for entry in catalog(kind or None)}
-        raise UnknownNameError(f"There is no {kind or 'part'} named '{name}'. {nearest(name, known)}")
+        known = {it: entry.name for entry in catalog(kind or None) for it in entry.names}
+        raise UnknownNameError(f"There is no {kind or 'part'} named '{name}'. {closest(name, known)}")
     return _checked(text, [instance for entry in entries for instance in _of_entry(entry)])
 
 

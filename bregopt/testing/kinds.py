@@ -13,9 +13,10 @@ from bregopt.host.compose import kinds, with_parts
 from bregopt.host.registry import CORE, Kind
 from bregopt.parts.kernel import Kernel, KernelPolicy
 from bregopt.parts.regularizer import Regularizer, Separable
-from bregopt.problem import Problem, ResolvedProblem
+from bregopt.problem import Problem, ResolvedProblem, Start
 from bregopt.rules.extrapolation import Extrapolation
 from bregopt.rules.step import StepRule
+from bregopt.rules.stopping import StopRule
 from bregopt.testing.checks import (
     bregman_prox,
     kernel,
@@ -26,6 +27,8 @@ from bregopt.testing.checks import (
     regularizer_traits,
     rules,
     smooth,
+    start,
+    stopping,
 )
 from bregopt.testing.outcomes import CheckFailedError, fail
 from bregopt.testing.search.random_points import RandomPoints
@@ -53,6 +56,7 @@ REGULARIZER: Table = {
     "weak-convexity/holds": regularizer_traits.weak_convexity,
     "split/adds-up": regularizer_forms.split,
     "scalar/adds-up": regularizer_forms.scalar,
+    "entry/adds-up": regularizer_forms.entry,
     "piece/holds": regularizer_forms.piece,
     "convex-parts/hold": regularizer_forms.convex_parts,
     "smooth/gradient": regularizer_forms.gradient,
@@ -93,7 +97,18 @@ STEP: Table = {
     "step/ends": rules.step_ends,
     "step/stateless": rules.step_stateless,
 }
+STOP: Table = {
+    "stop/verdicts": stopping.verdicts,
+    "stop/stateless": stopping.stateless,
+    "stop/ends": stopping.ends,
+}
+START: Table = {
+    "start/points": start.points,
+    "start/seeded": start.seeded,
+    "start/runs": start.runs,
+}
 METHOD: Table = {
+    "states/told": method.told,
     "states/saved": method.saved,
     "states/same-after-loading": method.same_after_loading,
 }
@@ -118,6 +133,8 @@ OF_THE_KIT: Mapping[type, Table] = {
     KernelPolicy: POLICY,
     Extrapolation: EXTRAPOLATION,
     StepRule: STEP,
+    StopRule: STOP,
+    Start: START,
     Method: METHOD,
 }
 """The first interface that a part has tells its checks: a kernel is a policy too, but has those of kernels."""
@@ -156,7 +173,7 @@ def why_unchecked(kind: Kind) -> str:
     if kind.checks or kind.interface in (*OF_THE_KIT, Problem):
         return f"an example of a {kind.name} must be a {kind.interface.__name__}"
     if kind.provider == CORE:
-        return "selectors, stop rules and starts have none"
+        return "selectors have none"
     declared = f"registry.kind({kind.name!r}, {kind.interface.__name__}, checks={{...}})"
     return f"the kind '{kind.name}' is declared by {kind.provider} without checks, which {declared} adds"
 
@@ -194,8 +211,12 @@ def _made_by(code: str, checks: Mapping[str, Check]) -> dict[str, Check]:
 
 def _no_checks(part: Any) -> str:
     """The sentence about a part that cannot be checked."""
+    if isinstance(part, str):
+        return (
+            f"A part is checked as an object: make it by bregopt.make(kind, {part!r}), or run 'bregopt check {part}'."
+        )
     declared = "".join(f"{kind.interface.__name__}, " for kind in kinds() if kind.checks)
-    known = "Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, Method"
+    known = "Regularizer, Separable, Kernel, KernelPolicy, Extrapolation, StepRule, StopRule, Start, Method"
     own = [kind for kind in kinds() if isinstance(part, kind.interface)]
     names = {base.__qualname__ for base in type(part).__mro__}
     if own:

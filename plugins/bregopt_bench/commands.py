@@ -2,6 +2,7 @@
 
 import click
 
+from bregopt_bench.choice.command import choice
 from bregopt_bench.race.command import race
 from bregopt_bench.speed.loop import loop
 from bregopt_bench.speed.pass_command import pass_
@@ -21,6 +22,7 @@ def bench(context: click.Context) -> None:
       bregopt bench loop                             iterations against a loop written by hand
       bregopt bench recommender                      many users, many items, few known ratings
       bregopt bench race                             methods against each other
+      bregopt bench choice                           what 'auto' picks, against the best
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -31,3 +33,4 @@ bench.add_command(scale)
 bench.add_command(loop)
 bench.add_command(recommender)
 bench.add_command(race)
+bench.add_command(choice)

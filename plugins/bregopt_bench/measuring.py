@@ -144,6 +144,7 @@ def headline(facts: dict[str, Any]) -> str:
     threads = f" on {_count(facts['blas_threads'], 'thread')}" if facts["blas_threads"] else ""
     parts = [f"{_count(facts['cores'], 'core')} {facts['processor']}", facts["blas"] + threads]
     parts += [f"{name} {number}" for name, number in facts["versions"].items()]
+    parts += [f"device {facts['device']}"] if "device" in facts else []
     parts += [f"{name}={value}" for name, value in facts["settings"].items()]
     parts += [f"BUSY: load {facts['load']:.1f}"] if (facts["load"] or 0) > BUSY else []
     return ", ".join(parts)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import cast, final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from bregopt import Array, Blocks, Kernel, Regularizer, Separable, Trait
 from bregopt.errors import IncompatibleError, OverflowedError, ParameterError
@@ -27,6 +27,8 @@ class RadialProx:
     """``(P, λ, ψ) -> argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` for ψ in the radial family."""
 
     H: Separable
+    _splits: dict[str, tuple[Regularizer, float] | None] = field(init=False, factory=dict, repr=False)
+    """``Regularizer.split`` of each block, asked once"""
 
     @property
     def exact(self) -> bool:
@@ -37,6 +39,28 @@ class RadialProx:
     def __call__(self, P: Blocks, step: float, kernel: Kernel) -> Blocks:
         if not isinstance(kernel, Radial):
             raise IncompatibleError(f"The radial proximal map was given the kernel {kernel!r}, not of its family.")
+        return self._by_one_direction(P, step, kernel) or self._by_paths(P, step, kernel)
+
+    def _by_one_direction(self, P: Blocks, step: float, kernel: Radial) -> Blocks | None:
+        """All blocks over the same ρ, where each H_i is homogeneous up to the same ridge and ψ treats them alike."""
+        if kernel.c or kernel.kappa:
+            return None
+        splits = [self._split(name) for name in P.names]
+        etas = {math.nan if split is None else split[1] for split in splits}
+        offset = kernel.b + step * min(etas)
+        if len(etas) > 1 or not offset > 0:
+            return None
+        homogeneous = {name: split[0] for name, split in zip(P.names, splits, strict=True) if split is not None}
+        direction = (-P).map(lambda name, X: homogeneous[name].prox(X, step)).flat
+        rho = _theta_of_norm(kernel.a, offset, _length(direction)) + offset
+        return P.like(direction / rho)
+
+    def _split(self, name: str) -> tuple[Regularizer, float] | None:
+        if name not in self._splits:
+            self._splits[name] = self.H[name].split()
+        return self._splits[name]
+
+    def _by_paths(self, P: Blocks, step: float, kernel: Radial) -> Blocks:
         paths = {
             name: RadialPath.of(self.H[name], P[name], step, kernel.quadratic_share(name), name) for name in P.names
         }
@@ -77,7 +101,7 @@ class RadialPath:
     prox: Callable[[Share], Array]
     """ρ -> prox_{λH/ρ}(−P/ρ)"""
     size: float
-    """‖P‖"""
+    """‖direction‖, or ‖P‖ where there is none"""
     discontinuous: bool = False
     """whether the path may be discontinuous in θ"""
 
@@ -85,26 +109,25 @@ class RadialPath:
     def of(cls, H: Regularizer, P: Array, step: float, share: Share, name: str) -> "RadialPath":
         """The path of the block ``name``, where the kernel has this quadratic share."""
         split = H.split()
-        size = float(np.linalg.norm(P))
         if split is None:
             modulus, flat = H.weak_convexity, float(np.min(share))
             steady = Trait.CONSTANT_NORM in H.traits or (modulus is not None and step * modulus < flat)
             discontinuous = not steady and modulus != 0
-            return cls(share, None, lambda rho: H.prox(-P / rho, cast(float, step / rho)), size, discontinuous)
+            return cls(share, None, lambda rho: H.prox(-P / rho, cast(float, step / rho)), _length(P), discontinuous)
         homogeneous, eta = split
         offset = share + step * eta
-        if not np.min(offset) >= 0:
+        if not (offset if isinstance(offset, float) else np.min(offset)) >= 0:
             raise IncompatibleError(
                 f"The step {step:g} is too long for {H!r} on block '{name}': "
                 f"its concave part needs step·{-eta:g} below the kernel's quadratic share."
             )
         direction = homogeneous.prox(-P, step)
-        return cls(offset, direction, lambda rho: direction / rho, size)
+        return cls(offset, direction, lambda rho: direction / rho, _length(direction))
 
     def point(self, theta: float) -> Array:
         """``Y_i(θ)``."""
         rho = theta + self.offset
-        if not np.min(rho) > 0:  # the kernel is flat here: only a zero direction has a minimiser
+        if not (rho if isinstance(rho, float) else np.min(rho)) > 0:  # flat: only a zero direction has a minimiser
             rho = np.where(np.asarray(rho) > 0, rho, np.inf)
         return self.prox(rho)
 
@@ -113,11 +136,16 @@ class RadialPath:
         if self.direction is None:
             return np.array([np.min(self.offset)]), np.array([self.size])
         if isinstance(self.offset, float):
-            return np.array([self.offset]), np.array([np.sqrt(np.vdot(self.direction, self.direction))])
+            return np.array([self.offset]), np.array([self.size])
         c = self.offset.reshape((1,) * (self.direction.ndim - self.offset.ndim) + self.offset.shape)
         alike = tuple(axis for axis in range(c.ndim) if c.shape[axis] == 1)
         n = np.sqrt(np.square(self.direction).sum(axis=alike, keepdims=True))
         return c.ravel(), n.ravel()
+
+
+def _length(X: Array) -> float:
+    """‖X‖; infinite where its square is."""
+    return math.sqrt(np.vdot(X, X))
 
 
 def blocks_at(P: Blocks, paths: Mapping[str, RadialPath], theta: float) -> Blocks:
@@ -142,15 +170,23 @@ def theta_of(kernel: Radial, paths: list[RadialPath]) -> float:
     return falling_root(residual, theta, float(c.min()))
 
 
+def _theta_of_norm(a: float, c: float, n: float) -> float:
+    """θ where the powers are the fourth alone, and all blocks together a fixed direction of norm n over θ + c."""
+    if not math.isfinite(n):
+        raise OverflowedError("The norm of a step left the range of finite numbers: shorten the step.")
+    w = radius(a, c, n) if a > 0 else 0.0
+    return a * w * w
+
+
 def _theta_of_norms(kernel: Radial, c: Array, n: Array) -> float:
     """θ where every block is a fixed direction of norm n_i over θ + c_i."""
-    total = float(np.sqrt(n @ n))
-    if not np.isfinite(total):
-        raise OverflowedError("The norm of a step left the range of finite numbers: shorten the step.")
+    total = math.sqrt(np.vdot(n, n))
+    if not math.isfinite(total) or (not kernel.kappa and not np.ptp(c) > 0):
+        return _theta_of_norm(kernel.a, float(c[0]), total)
     if kernel.radial_factor(1.0) == 0 or total == 0:
         return 0.0
     if not kernel.kappa:
-        w = coupled(kernel.a, c, n) if np.ptp(c) > 0 else radius(kernel.a, float(c[0]), total)
+        w = coupled(kernel.a, c, n)
         return kernel.a * w * w
 
     def residual(theta: float) -> float:

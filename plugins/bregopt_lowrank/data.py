@@ -68,11 +68,9 @@ class Given:
 
 
 def _as_matrix(name: str, array: Any, shape: tuple[int, int]) -> Any:
-    if not hasattr(array, "reshape"):
-        array = np.asarray(array)
     if isinstance(array, RemoteArray) or (is_stored(array) and not hasattr(array, "nnz")):
         raise DataError(f"The '{name}' must be in memory for this model: it is unfolded into a matrix.")
-    return array.reshape(shape)
+    return (array if hasattr(array, "reshape") else np.asarray(array)).reshape(shape)
 
 
 COMPANIONS = ("mask", "weights", "upper")
@@ -333,32 +331,57 @@ def empty_lines(M: Matrix) -> list[str]:
 
 
 def split_off(M: LocalMatrix, share: float, rng: np.random.Generator) -> tuple[LocalMatrix, LocalMatrix]:
-    """M without a random ``share`` of its known entries, and these by themselves."""
-    from scipy.sparse import csr_array
-
+    """M without a random ``share`` of its known entries, and these by themselves; a sparse M stays sparse."""
     if M.source is None and M.sampled:
         rows = np.repeat(np.arange(M.shape[0]), np.diff(M.starts))
-        columns, values = M.columns, M.values
-    else:
-        whole = np.concatenate([M.read(part).M for part in M.tiles()])
-        rows, columns = np.nonzero(~np.isnan(whole))
-        values = whole[rows, columns]
-    chosen = rng.random(len(values)) < share
-    if not chosen.any() or chosen.all():
-        raise DataError(
-            f"A share of {share:g} of {len(values)} known entries leaves nothing to fit, or nothing to test."
-        )
-
-    def part(inside: Any) -> Any:
-        starts = np.zeros(M.shape[0] + 1, np.int64)
-        np.cumsum(np.bincount(rows[inside], minlength=M.shape[0]), out=starts[1:])
-        return csr_array((values[inside], columns[inside], starts), shape=M.shape)
-
-    tested = as_local_matrix(part(chosen), M.dtype.name, M.threads, sampled=True, part=True)
-    if M.source is None and M.sampled:
+        chosen = _chosen(len(M.values), share, rng)
+        places = rows, M.columns, M.values
+        fitted, tested = (_by_rows(M.shape, *(it[inside] for it in places)) for inside in (~chosen, chosen))
         at: dict[str, Any] = {
             name: None if it is None else it[~chosen] for name, it in (("upper", M.upper), ("weights", M.weights))
         }
-        return as_local_matrix(part(~chosen), M.dtype.name, M.threads, sampled=True, **at), tested
-    whole[rows[chosen], columns[chosen]] = math.nan
-    return as_local_matrix(whole, M.dtype.name, M.threads, upper=M.upper, weights=M.weights), tested
+        return (
+            as_local_matrix(fitted, M.dtype.name, M.threads, sampled=True, **at),
+            as_local_matrix(tested, M.dtype.name, M.threads, sampled=True, part=True),
+        )
+    sparse = M.source is None and M.upper is None and M.weights is None
+    chosen, seen = _chosen(M.known, share, rng), 0
+    out: list[tuple[Any, ...]] = []
+    kept: list[tuple[Any, ...]] = []
+    for part in M.tiles():
+        tile = np.array(M.read(part).M)
+        rows, columns = np.nonzero(~np.isnan(tile))
+        inside = chosen[seen : seen + len(rows)]
+        seen += len(rows)
+        rows, columns = rows[inside], columns[inside]
+        out.append((rows + part.start, columns, tile[rows, columns]))
+        tile[rows, columns] = math.nan
+        if sparse:
+            rows, columns = np.nonzero(tile)
+            kept.append((rows + part.start, columns, tile[rows, columns]))
+        else:
+            kept.append((tile,))
+    tested = _by_rows(M.shape, *map(np.concatenate, zip(*out, strict=True)))
+    fitted, *rest = map(np.concatenate, zip(*kept, strict=True))
+    fitted = _by_rows(M.shape, fitted, *rest) if sparse else fitted
+    return (
+        as_local_matrix(fitted, M.dtype.name, M.threads, upper=M.upper, weights=M.weights),
+        as_local_matrix(tested, M.dtype.name, M.threads, sampled=True, part=True),
+    )
+
+
+def _chosen(known: int, share: float, rng: np.random.Generator) -> Any:
+    """Which of the known entries, counted by rows, are held out."""
+    chosen = rng.random(known) < share
+    if not chosen.any() or chosen.all():
+        raise DataError(f"A share of {share:g} of {known} known entries leaves nothing to fit, or nothing to test.")
+    return chosen
+
+
+def _by_rows(shape: tuple[int, int], rows: Any, columns: Any, values: Any) -> Any:
+    """The CSR array of entries that are listed by rows."""
+    from scipy.sparse import csr_array
+
+    starts = np.zeros(shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=shape[0]), out=starts[1:])
+    return csr_array((values, columns, starts), shape=shape)

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from attrs import evolve, field, frozen
 
-from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Norms, Smad, SmoothPart, make
+from bregopt import Array, Blocks, ClosedFormBlock, DataModel, Kernel, Norms, Smad, SmoothPart, make, percent
 from bregopt.errors import DataError
 from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import Matrix, PassResult
@@ -110,6 +110,11 @@ class Factorization(SmoothPart):
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         return constants(self, kernel, norms, reduced)
 
+    def data_model(self, block: Any) -> "LowRankData | None":
+        if not isinstance(block, LowRankBlock):
+            return None
+        return LowRankData(block.model, block.loss, block.M.shape, block.rank)
+
     def freeze(self, block: Any, fixed: Blocks) -> "tuple[Factorization, LowRankBlock, Kernel] | None":
         """F is then convex in what is left, and Lipschitz: a quadratic kernel will do."""
         if not isinstance(block, LowRankBlock):
@@ -117,6 +122,44 @@ class Factorization(SmoothPart):
         model = Frozen.of(self.model, fixed, block.M.shape, block.rank)
         shape = block.M.shape
         return evolve(self, model=model), evolve(block, model=model), model.lift(self.curvature, 0.0, shape)
+
+
+@final
+@frozen(eq=False)
+class LowRankData(DataModel):
+    """M as Y has it: what the loss predicts at A(Y)."""
+
+    model: Model
+    loss: ColumnLosses
+    matrix: tuple[int, int]
+    """m and n of M, or of the matrix that a tensor is unfolded into"""
+    rank: int
+
+    @property
+    def formula(self) -> str:
+        return self.loss.formula(self.model.formula)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.model.folded(self.matrix)
+
+    def rows(self, Y: Blocks, rows: slice) -> Array:
+        L, R = self.model.factors(Y)
+        shape = self.shape
+        lines, rest = divmod(len(L), shape[0])  # of the matrix, for one row of the data
+        if rest or not lines:  # the data are one line of the matrix
+            return self.loss.predict(L @ R).reshape(shape)[rows]
+        X = self.loss.predict(L[rows.start * lines : rows.stop * lines] @ R)
+        return X.reshape(rows.stop - rows.start, *shape[1:])
+
+    def answer(self, metrics: Mapping[str, float]) -> str:
+        error = metrics.get(self.loss.metric, math.nan)
+        if not math.isfinite(error):
+            return ""
+        told = self.loss.answer.format(formula=self.formula, error=percent(error)) or self.reproduces("M", error)
+        unseen = metrics.get(HELD_OUT, math.nan)
+        kept = f", and what was held out to {percent(unseen)}" if math.isfinite(unseen) else ""
+        return f"{told}{kept}" + (f" (rank {self.rank})" if self.model.ranks(self.matrix) is not None else "")
 
 
 def _tiles(W: Any) -> Iterator[tuple[slice, Array]]:
@@ -142,7 +185,7 @@ class LowRankBlock(ClosedFormBlock):
     """c, an upper bound of e'' times the weights"""
     model: Model = field(factory=Product)
     radius: float = 0.0
-    """of a loss that is not convex: an upper bound of ‖W‖_F over the known entries"""
+    """an upper bound of ‖W‖_F over the known entries whose loss is not convex"""
     held_out: Matrix | None = field(default=None, repr=False)
     """entries that are kept from the fit, to measure it by"""
 
@@ -151,20 +194,20 @@ class LowRankBlock(ClosedFormBlock):
         """The part of its scale below which a difference of two values of F says nothing."""
         return 1e-12 if self.M.dtype == np.float64 else 1e-6
 
+    @property
+    def last_places(self) -> float:
+        """A few units in the last place of a product."""
+        return 4.0 * (2.0**-52 if self.M.dtype == np.float64 else 2.0**-23)
+
     def scale(self, value: float, L: Array, R: Array) -> float:
         """Of the value: an entry of LR is known to a few units in the last place of |l_i||r_j|."""
-        unit, c = self._unit(L, R), self.curvature
+        unit, c = self.last_places * norm(L) * norm(R), self.curvature
         return value + unit * (math.sqrt(2.0 * c * max(value, 0.0)) + c * unit) / self.rounding
 
     def gradient_rounding(self, residual: float, L: Array, R: Array) -> float:
         """Of (SRᵀ, LᵀS), ``residual = ‖S‖``: S is known to the rounding of LR, and a product to its last places."""
-        products = 4.0 * float(np.finfo(self.M.dtype).eps) * residual
-        size = math.hypot(float(np.linalg.norm(L)), float(np.linalg.norm(R)))
-        return (self.curvature * self._unit(L, R) + products) * size
-
-    def _unit(self, L: Array, R: Array) -> float:
-        """The rounding of LR."""
-        return 4.0 * float(np.finfo(self.M.dtype).eps) * float(np.linalg.norm(L)) * float(np.linalg.norm(R))
+        left, right = norm(L), norm(R)
+        return (self.curvature * left * right + residual) * self.last_places * math.hypot(left, right)
 
     def check(self, Y: Blocks) -> None:
         """Refuse the factors of a start that do not fit M, or cannot be computed with."""
@@ -174,7 +217,7 @@ class LowRankBlock(ClosedFormBlock):
     def check_shapes(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
         shapes = self.model.shapes(self.M.shape, self.rank)
-        if Y.names != tuple(shapes) or any(Y[name].shape != shape for name, shape in shapes.items()):
+        if Y.layout.names != tuple(shapes) or Y.layout.shapes != tuple(shapes.values()):
             wanted = " and ".join(f"{name}: {'×'.join(map(str, shape))}" for name, shape in shapes.items())
             raise DataError(f"The factors must be {wanted} for this M and rank. Got {Y!r} instead.")
 
@@ -197,27 +240,36 @@ class LowRankBlock(ClosedFormBlock):
             square += float(np.vdot(tile, tile))
             tile -= W.L[rows] @ W.R
             residual += float(np.vdot(tile, tile))
-        return self.bounds(math.sqrt(square), math.sqrt(residual), W.L.T @ W.L, W.R @ W.R.T)
+        return self.bounds(math.sqrt(square), math.sqrt(residual), W.L, W.R)
 
-    def bounds(self, frobenius: float, residual: float, LtL: Array, RRt: Array) -> Norms:
+    def bounds(self, frobenius: float, residual: float, L: Array, R: Array) -> Norms:
         """Norms of W from ‖W‖_F and ‖W − LR‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖LR‖₂ + ‖W − LR‖_F)``."""
-        return {
-            "frobenius": frobenius,
-            "spectral": min(frobenius, product_norm(LtL, RRt) + residual),
-            "reduced": self.reduced_norm,
-        }
+
+        def spectral() -> float:
+            return min(frobenius, product_norm(L.T @ L, R @ R.T) + residual)
+
+        return Figures({"frobenius": frobenius, "reduced": self.reduced_norm}, {"spectral": spectral})
 
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X: bounds grow by the change of X, the spectral one twice.
 
         Where the loss is not convex, W may jump, within its radius.
         """
-        change = 0.0 if Y is Y_prev else product_change(self.model.factors(Y), self.model.factors(Y_prev))
-        frobenius = norms["frobenius"] + change
-        if not self.loss.convex:
-            frobenius = math.hypot(frobenius, self.radius)
-            return {**norms, "frobenius": frobenius, "spectral": frobenius}
-        return {**norms, "frobenius": frobenius, "spectral": min(frobenius, norms["spectral"] + 2.0 * change)}
+        if Y is Y_prev and self.loss.convex:
+            return norms
+
+        @cache
+        def change() -> float:
+            return 0.0 if Y is Y_prev else product_change(self.model.factors(Y), self.model.factors(Y_prev))
+
+        def frobenius() -> float:
+            grown = norms["frobenius"] + change()
+            return grown if self.loss.convex else math.hypot(grown, self.radius)
+
+        def spectral() -> float:
+            return min(frobenius(), norms["spectral"] + 2.0 * change()) if self.loss.convex else frobenius()
+
+        return Figures({"reduced": self.reduced_norm}, {"frobenius": frobenius, "spectral": spectral})
 
     def metrics(self, error: float, residual: float, L: Array, R: Array) -> Mapping[str, float]:
         """The figures of a fit, from the sums of a pass; the error of what was held out is computed when it is read."""
@@ -225,18 +277,18 @@ class LowRankBlock(ClosedFormBlock):
         figures = {self.loss.metric: self.relative(error, M), "model_residual": residual / self.curvature / self.size}
         if self.held_out is None:
             return figures
-        return WithHeldOut(figures, lambda: self._held_out_error(L, R))
+        return Figures(figures, {HELD_OUT: lambda: self._held_out_error(L, R)})
 
     @property
     def size(self) -> float:
-        """What residuals are relative to: ‖M‖_F, or the root of the known entries where that is zero."""
-        return self.M.frobenius or math.sqrt(self.M.known)
+        """What residuals are relative to: ‖M‖_F, or the root of the known entries where that is zero, at least 1."""
+        return self.M.frobenius or math.sqrt(max(self.M.known, 1))
 
     def relative(self, error: float, M: Matrix) -> float:
         """The metric of the loss from its summed error."""
         if self.loss.metric == "mistakes":
             return error / max(M.known, 1)
-        return math.sqrt(error) / (M.frobenius or math.sqrt(M.known))
+        return math.sqrt(error) / (M.frobenius or math.sqrt(max(M.known, 1)))
 
     def _held_out_error(self, L: Array, R: Array) -> float:
         if self.held_out is None:
@@ -248,25 +300,37 @@ class LowRankBlock(ClosedFormBlock):
 
 
 @final
-class WithHeldOut(Mapping[str, float]):
-    """Figures, and ``held_out_error``, which costs a pass over the entries held out when it is first read."""
+class Figures(Mapping[str, float]):
+    """Numbers by name: those that are ``known``, and those that come ``later``, when they are first read."""
 
-    def __init__(self, figures: Mapping[str, float], measure: Callable[[], float]) -> None:
-        self._figures, self._measure = dict(figures), measure
+    def __init__(self, known: Mapping[str, float], later: Mapping[str, Callable[[], float]]) -> None:
+        self._known, self._later = dict(known), later
 
     def __getitem__(self, name: str) -> float:
-        if name == HELD_OUT and name not in self._figures:
-            self._figures[name] = self._measure()
-        return self._figures[name]
+        if name not in self._known:
+            self._known[name] = self._later[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or name in self._later
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._figures, HELD_OUT: 0.0})
+        return iter({**self._known, **self._later})
 
     def __len__(self) -> int:
-        return len({**self._figures, HELD_OUT: 0.0})
+        return len(self._known.keys() | self._later.keys())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as numbers: what comes later is computed now."""
+        return Figures, (dict(self), {})
 
 
 HELD_OUT = "held_out_error"
+
+
+def norm(X: Array) -> float:
+    """‖X‖_F."""
+    return math.sqrt(np.vdot(X, X))
 
 
 def product_norm(UtU: Array, VVt: Array) -> float:
@@ -297,19 +361,31 @@ def constants(
     a further convex term of F needs from above. L is at least 1, as in the paper: the step 1/L is then known before W
     is, for every kernel that follows W.
     """
-    if "spectral" not in norms or (reduced and F.convex and "reduced" not in norms):
+    c = F.curvature
+    if reduced and F.convex:
+        if "reduced" not in norms:
+            return None
+        below = norms["reduced"]
+        known = _by_theorem(F, kernel, below, below, extra)
+        if known is not None and known.upper == 1.0:
+            return known  # a smaller w could not make L smaller, so that ‖W‖₂ need not be known
+    if "spectral" not in norms:
         return None
-    c, spectral = F.curvature, F.curvature * norms["spectral"]
+    spectral = c * norms["spectral"]
     below = norms["reduced"] if reduced and F.convex else spectral
-    if isinstance(F.model, Product):
-        known = _by_fourth_power(kernel, c, min(below, spectral), below, extra)
-        if known is None:
-            reference = quartic(c, spectral, "schatten4")  # from above only, and for the whole W only
-            share = kernel.share(reference if extra is None else reference + extra)
-            known = Smad(max(1.0, 1.0 / share)) if share > 0 else None
-    else:
-        known = _by_lift(F.model, F.shape, kernel, c, min(below, spectral), below, extra)
+    known = _by_theorem(F, kernel, min(below, spectral), below, extra)
+    if known is None and isinstance(F.model, Product):
+        reference = quartic(c, spectral, "schatten4")  # from above only, and for the whole W only
+        share = kernel.share(reference if extra is None else reference + extra)
+        known = Smad(max(1.0, 1.0 / share)) if share > 0 else None
     return known if known is None or F.convex or not reduced else Smad(known.upper)
+
+
+def _by_theorem(F: Factorization, kernel: Kernel, above: float, below: float, extra: Kernel | None) -> Smad | None:
+    """The constants with w as ``above`` and ``below`` in the two bounds."""
+    if isinstance(F.model, Product):
+        return _by_fourth_power(kernel, F.curvature, above, below, extra)
+    return _by_lift(F.model, F.shape, kernel, F.curvature, above, below, extra)
 
 
 def _by_lift(

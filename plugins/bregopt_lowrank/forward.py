@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
-import scipy.fft
 from attrs import evolve, field, frozen
 
 from bregopt import Array, Blocks, Kernel
@@ -66,6 +65,9 @@ class Forward(Sided):
     def part(self, Y: Blocks, name: str, on_factor: Array) -> Array:
         return self.adjoint(Y, name, on_factor.reshape(self.data_shape))
 
+    def folded(self, shape: Shape) -> tuple[int, ...]:
+        return self.data_shape
+
     def ranks(self, shape: Shape) -> range | None:
         return None
 
@@ -85,6 +87,10 @@ class Linear(Forward):
     """an upper bound of ‖A‖₂"""
     square: Array | None = field(kw_only=True, repr=False)
     """AᵀA, where A is a matrix with few columns"""
+
+    @property
+    def formula(self) -> str:
+        return "Ax"
 
     @A.validator
     def _check(self, attribute: object, A: Any) -> None:
@@ -194,6 +200,14 @@ class Convolution(Forward):
     _spectra: list[tuple[Any, str, Any]] = field(init=False, factory=list, repr=False, eq=False)
     """the Fourier transforms used last, each with its block and a weak reference to the point"""
 
+    @property
+    def formula(self) -> str:
+        return "k ∗ x"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what it keeps."""
+        return Convolution, (self.size, self.data_shape)
+
     @size.validator
     def _check(self, attribute: object, size: tuple[Any, ...]) -> None:
         if not size or not all(
@@ -258,12 +272,16 @@ class Convolution(Forward):
         return made
 
     def _transform(self, X: Array) -> Any:
-        return scipy.fft.rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
+        from scipy.fft import rfftn  # a tenth of a second, for a convolution only
+
+        return rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
 
     def _inverse(self, spectrum: Any) -> Array:
         """Of a spectrum that is not needed any more."""
         axes, shape = tuple(range(spectrum.ndim)), self.data_shape
-        return np.asarray(scipy.fft.irfftn(spectrum, shape, axes, overwrite_x=True, workers=thread_count()))
+        from scipy.fft import irfftn
+
+        return np.asarray(irfftn(spectrum, shape, axes, overwrite_x=True, workers=thread_count()))
 
     def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
         """By ``‖k ∗ x‖ ≤ ‖k‖₁‖x‖ ≤ √size·‖k‖‖x‖``."""

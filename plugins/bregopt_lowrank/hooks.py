@@ -31,6 +31,7 @@ from bregopt_lowrank.policies import fixed, paper, s4, tight
 from bregopt_lowrank.problem import low_rank
 from bregopt_lowrank.smooth_terms import SmoothOracle, WithSmooth
 from bregopt_lowrank.starts import NNDSVD, TSVD, ScaledRandom
+from bregopt_lowrank.warm_up import Runs, short_runs
 
 LOSSES: dict[str, type[EntrywiseLoss]] = {
     "least-squares": LeastSquares,
@@ -54,6 +55,14 @@ MODELS: dict[str, type[Model]] = {
     "linear": Linear,
     "convolution": Convolution,
 }
+ALIASES: dict[str, tuple[str, ...]] = {
+    "least-squares": ("l2", "mse", "frobenius"),
+    "quantile": ("pinball",),
+    "logistic": ("bernoulli",),
+    "with-bias": ("biased",),
+    "cp": ("parafac", "candecomp"),
+}
+"""Other names that people know them by."""
 EXAMPLES = {
     "loss": [
         "least-squares", "huber(0.3)", "quantile(0.9, 0.2)", "epsilon-insensitive(0.5)", "interval", "one-bit",
@@ -70,13 +79,13 @@ def bregopt_register(registry: Registrar) -> None:
     registry.add(SmoothPart, "factorization", Factorization)
     registry.add(Problem, "low-rank", low_rank)
     for name, model in MODELS.items():
-        registry.add(Model, name, model)
+        registry.add(Model, name, model, ALIASES.get(name, ()))
     for name, loss in LOSSES.items():
-        registry.add(EntrywiseLoss, name, loss)
+        registry.add(EntrywiseLoss, name, loss, ALIASES.get(name, ()))
     for kernel in (paper, tight, s4, fixed):
         registry.add(KernelPolicy, kernel.__name__, kernel)
-    registry.add(Start, "scaled-random", ScaledRandom)
-    registry.add(Start, "tsvd", TSVD)
+    registry.add(Start, "scaled-random", ScaledRandom, aliases=("random",))
+    registry.add(Start, "tsvd", TSVD, aliases=("svd",))
     registry.add(Start, "nndsvd", NNDSVD)
     registry.add(Method, "masked-newton", MaskedNewton)
 
@@ -99,3 +108,8 @@ def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle
     if isinstance(smooth, WithSmooth):
         return SmoothOracle(smooth, FusedOracle(block))
     return FusedOracle(block) if isinstance(smooth, Factorization) else None
+
+
+@hookimpl
+def bregopt_warm_up() -> Runs:
+    return short_runs("low-rank")

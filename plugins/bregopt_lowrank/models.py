@@ -42,6 +42,15 @@ class Model(ABC):
         """A shape of data that it takes, for its checks."""
         return 5, 4
 
+    @property
+    def formula(self) -> str:
+        """A(Y), as it is written on paper."""
+        return "A(Y)"
+
+    def folded(self, shape: Shape) -> tuple[int, ...]:
+        """The shape of the data, from that of the matrix that they were unfolded into."""
+        return shape
+
     def unfolded(self, shape: tuple[int, ...]) -> "tuple[Model, Shape]":
         """The model for data of this shape, and the shape of the matrix that they are unfolded into."""
         if len(shape) != 2:
@@ -157,6 +166,10 @@ class Sided(Model):
 class Product(Sided):
     """``A(U, V) = UV``."""
 
+    @property
+    def formula(self) -> str:
+        return "UV"
+
     def shapes(self, shape: Shape, rank: int) -> Mapping[str, tuple[int, ...]]:
         return {"U": (shape[0], rank), "V": (rank, shape[1])}
 
@@ -190,6 +203,10 @@ class Symmetric(Model):
     """``A(U) = UUᵀ``, for a symmetric M."""
 
     @property
+    def formula(self) -> str:
+        return "UUᵀ"
+
+    @property
     def typical(self) -> tuple[int, ...]:
         return 4, 4
 
@@ -215,6 +232,10 @@ class Symmetric(Model):
 @frozen
 class WithBias(Sided):
     """``A(U, V, a, b) = UV + a1ᵀ + 1bᵀ``: a number more for each row, and for each column."""
+
+    @property
+    def formula(self) -> str:
+        return "UV + a1ᵀ + 1bᵀ"
 
     def shapes(self, shape: Shape, rank: int) -> Mapping[str, tuple[int, ...]]:
         return {"U": (shape[0], rank), "V": (rank, shape[1]), "a": (shape[0], 1), "b": (1, shape[1])}
@@ -268,6 +289,13 @@ class Frozen(Model):
 
     left: bool
     """whether that is L"""
+
+    @property
+    def formula(self) -> str:
+        return self.model.formula
+
+    def folded(self, shape: Shape) -> tuple[int, ...]:
+        return self.model.folded(shape)
 
     @classmethod
     def of(cls, model: Model, fixed: Blocks, shape: Shape, rank: int) -> "Frozen":

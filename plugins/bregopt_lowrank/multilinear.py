@@ -74,6 +74,13 @@ class CP(Multilinear):
     """how many of the dimensions make up the rows of the matrix that data are unfolded into"""
 
     @property
+    def formula(self) -> str:
+        return f"Σ {' ∘ '.join(f'{name.lower()}_p' for name in self.names)}"
+
+    def folded(self, shape: Shape) -> tuple[int, ...]:
+        return self.dims
+
+    @property
     def degree(self) -> int:
         return self.n
 
@@ -168,6 +175,10 @@ class Chain(Multilinear):
         whole = all(isinstance(it, (int, np.integer)) and not isinstance(it, bool) and it >= 1 for it in widths)
         if widths and not (whole and len(widths) == self.n - 1):
             raise parameter("widths", "chain", f"{self.n - 1} whole numbers >= 1", widths)
+
+    @property
+    def formula(self) -> str:
+        return "".join(self.names) + ("" if self.inputs is None else "X")
 
     @property
     def degree(self) -> int:

@@ -30,8 +30,7 @@ class FusedOracle(Oracle):
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         self.block.check_shapes(Y)
-        with self.working():
-            return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
+        return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
     def _pass(self, U: Array, V: Array, **wanted: Any) -> PassResult:
         return self.block.M.run_pass(PassRequest(self.block.loss, self.block.curvature, U, V, **wanted))
@@ -145,7 +144,7 @@ class FusedOracle(Oracle):
             at=at,
             gradient=gradient,
             value_at=value_at,
-            norms=block.bounds(norm_of_W, residual / c, result.gram, V @ V.T),
+            norms=block.bounds(norm_of_W, residual / c, U, V),
             metrics=block.metrics(result.error, residual, U, V),
             products=products * block.M.share(block.loss, block.rank),
             rounding=block.rounding,

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from numbers import Real
+from typing import Any, final
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
 from bregopt import (
     Blocks,
@@ -21,7 +22,7 @@ from bregopt import (
     Trait,
     make,
 )
-from bregopt.errors import DataError, IncompatibleError, parameter
+from bregopt.errors import DataError, IncompatibleError, PartError, brief, parameter
 from bregopt_lowrank.data import Given, empty_lines, read, split_off
 from bregopt_lowrank.factorization import Factorization, LazyW, LowRankBlock
 from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss
@@ -53,6 +54,7 @@ def low_rank(
     upper: Any = None,
     smooth: Mapping[str, SmoothRegularizer] | None = None,
     held_out: float = 0.0,
+    held_out_seed: int = 0,
     dtype: str = "auto",
     threads: int | None = None,
     *,
@@ -65,10 +67,10 @@ def low_rank(
     Parameters
     ----------
     M : array or sparse matrix
-        m×n: numpy, any scipy.sparse format, pydata sparse, a dask array, or anything that is sliced by rows, such as
-        ``numpy.memmap``, zarr or h5py: such a matrix is read tile by tile, and never held as a whole. An entry that is
-        nan is missing. A dense array of the right type is used as it is, without a copy: do not change it while the
-        problem is in use.
+        m×n: numpy, any scipy.sparse format, pydata sparse, a dask array, a torch tensor, or anything that is sliced by
+        rows, such as ``numpy.memmap``, zarr or h5py: such a matrix is read tile by tile, and never held as a whole. An
+        entry that is nan is missing. A dense array of the right type is used as it is, without a copy: do not change it
+        while the problem is in use.
     rank : int
         Columns of U and rows of V. With a fixed block it is known.
     loss : str, EntrywiseLoss, mapping or list
@@ -96,6 +98,8 @@ def low_rank(
         their gradients, and the kernel the share that their curvature needs, row by row where H is separable.
     held_out : float
         The share of the known entries that is kept from the fit; the error on them is the metric ``held_out_error``.
+    held_out_seed : int
+        Which entries these are: they are drawn at random by this seed.
     dtype : str
         Of the products: ``float64`` or ``float32``; ``auto`` is float32 for an M of that type. Sums, steps and factors
         are float64.
@@ -116,7 +120,9 @@ def low_rank(
             raise parameter("held_out", owner, "a number from 0 to below 1", held_out)
         if not isinstance(data, LocalMatrix) or not data.in_memory:
             raise parameter("held_out", owner, "left out for an M that is not in memory", held_out)
-        data, tested = split_off(data, held_out, np.random.default_rng(0))
+        if isinstance(held_out_seed, bool) or not isinstance(held_out_seed, int) or held_out_seed < 0:
+            raise parameter("held_out_seed", owner, "a whole number >= 0", held_out_seed)
+        data, tested = split_off(data, held_out, np.random.default_rng(held_out_seed))
     form.check(data.shape)
     blocks: dict[str, Any] = {"U": U, "V": V, **regularizers}
     fixed = {block: part.X for block, part in blocks.items() if isinstance(part, Fixed)}
@@ -160,12 +166,25 @@ def _losses(loss: Losses, shape: Any, owner: str) -> ColumnLosses:
                 found[column] = made
         if None in found:
             raise parameter("loss", owner, "one for each column", f"none for column {found.index(None)}")
-        return ColumnLosses.by_column([part for part in found if part is not None])
+        return ColumnLosses.by_column([_tried(part) for part in found if part is not None])
     if isinstance(loss, Sequence) and not isinstance(loss, str):
         if len(loss) != columns:
             raise parameter("loss", owner, f"a list of {columns}, one for each column", f"{len(loss)} losses")
-        return ColumnLosses.by_column([make("loss", part) for part in loss])
-    return ColumnLosses.one(make("loss", loss), columns)
+        return ColumnLosses.by_column([_tried(make("loss", part)) for part in loss])
+    return ColumnLosses.one(_tried(make("loss", loss)), columns)
+
+
+def _tried(loss: EntrywiseLoss) -> EntrywiseLoss:
+    """The loss, once its function was called: what numba says of a mistake there does not name its line."""
+    found: object = type(loss).entry(0.5, 1.0, *((1.0,) if loss.bounds else ()), *loss.parameters)
+    match found:
+        case (Real(), Real(), Real()):
+            return loss
+    code = type(loss).entry.__code__
+    raise PartError(
+        f"{type(loss).__name__}.entry must return three numbers, (e, e', e''). It returned {brief(found)} "
+        f"({code.co_filename}:{code.co_firstlineno})."
+    )
 
 
 def _columns(where: Any, columns: int, owner: str) -> range:
@@ -259,15 +278,16 @@ def _frobenius(M: Matrix, loss: ColumnLosses, c: float) -> float:
 
 
 def _radius(M: Matrix, loss: ColumnLosses) -> float:
-    """An upper bound of ‖W‖_F over the known entries, for a loss that is not convex."""
+    """An upper bound of ‖W‖_F over the known entries whose loss is not convex."""
     if loss.convex:
         return 0.0
     square = 0.0
     for rows in M.tiles():
         tile = M.read(rows).M
         for run, part in loss.runs(slice(0, M.shape[1])):
-            known = tile[:, run][~np.isnan(tile[:, run])]
-            square += float(np.square(part.largest(known)).sum())
+            if not part.convex:
+                known = tile[:, run][~np.isnan(tile[:, run])]
+                square += float(np.square(part.largest(known)).sum())
     return math.sqrt(square)
 
 
@@ -293,18 +313,25 @@ def _with_smooth(
     return F_S, SharedPolicy(policy, F_S.bound)
 
 
-def _metrics(M: Matrix, loss: ColumnLosses, c: float, model: Model) -> Mapping[str, Any]:
-    """The figures of the fused pass, for the plain oracle."""
-    block = LowRankBlock(M, 1, math.inf, loss, c, model)
+@final
+@frozen(eq=False)
+class FitFigure:
+    """One of the figures of the fused pass, for the plain oracle."""
 
-    def figures(Y: Blocks) -> Mapping[str, float]:
-        error = residual = 0.0
-        L, R = model.factors(Y)
-        W = LazyW(loss, c, M, L, R)
+    block: LowRankBlock
+    name: str
+
+    def __call__(self, Y: Blocks, W: Any) -> float:
+        block, M, error, residual = self.block, self.block.M, 0.0, 0.0
+        L, R = block.model.factors(Y)
+        lazy = LazyW(block.loss, block.curvature, M, L, R)
         for rows in M.tiles():
             X, tile = L[rows] @ R, M.read(rows)
-            error += float(loss.on(X, tile, slice(0, M.shape[1])).error.sum())
-            residual += float(np.square(W.rows(rows) - X).sum())
-        return block.metrics(error, c * math.sqrt(residual), L, R)
+            error += float(block.loss.on(X, tile, slice(0, M.shape[1])).error.sum())
+            residual += float(np.square(lazy.rows(rows) - X).sum())
+        return block.metrics(error, block.curvature * math.sqrt(residual), L, R)[self.name]
 
-    return {name: (lambda Y, W, name=name: figures(Y)[name]) for name in (loss.metric, "model_residual")}
+
+def _metrics(M: Matrix, loss: ColumnLosses, c: float, model: Model) -> Mapping[str, FitFigure]:
+    block = LowRankBlock(M, 1, math.inf, loss, c, model)
+    return {name: FitFigure(block, name) for name in (loss.metric, "model_residual")}

@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 from bregopt import (
     Array,
     Blocks,
+    DataModel,
     Evaluation,
     Kernel,
     KernelPolicy,
@@ -57,6 +58,9 @@ class WithSmooth(SmoothPart):
         """The gradient with those of the S at Y."""
         slopes = {name: S.gradient(Y[name]) for name, S in self.terms.items()}
         return gradient.map(lambda name, X: X + slopes[name] if name in slopes else X)
+
+    def data_model(self, block: Any) -> DataModel | None:
+        return self.loss.data_model(block)
 
     def gram(self, Y: Blocks, name: str) -> Array | None:
         return None if name in self.terms else self.loss.gram(Y, name)

@@ -8,25 +8,20 @@ from attrs import frozen
 from bregopt import Blocks, Method, ResolvedProblem, Selector, SmoothPart, Trait, make
 from bregopt.errors import IncompatibleError
 
-SPARSE = 0.25
-"""Share of non-zeros of M up to which the curvature of f differs enough from that of F."""
-CHEAP = 10.0
-"""Density × rank up to which the curvature of every row is worth its price."""
-LARGE = 2**18
-"""Entries of UV from which on loading the compiled steps of masked-newton is worth it."""
-
 
 @final
 @frozen
 class Auto(Selector):
-    """Picks by what F and H can do, by density × rank and by size; the result says which method it was, and why."""
+    """Picks by what F and H can do; of two methods that may be right the run tries both, and the result says so."""
 
     def select(self, problem: ResolvedProblem, Y: Blocks) -> tuple[Method, str]:
-        for spec, why in candidates(problem, Y):
-            method: Method = make("method", spec)
-            if _takes(method, problem) and (method.uses_kernel or not problem.kernel_named):
+        for it in candidates(problem, Y):
+            fit = [spec for spec in it.specs if _takes(spec, problem)]
+            if fit:
                 asked = " It uses the kernel that was asked for." if problem.kernel_named else ""
-                return method, f"auto picked {spec}: {why}.{asked}"
+                spec = fit[0] if len(fit) == 1 else f"portfolio({', '.join(fit)}, after={it.after})"
+                trials = f", and {' and '.join(fit[1:])} will be tried as it goes" if len(fit) > 1 else ""
+                return make("method", spec), f"auto picked {fit[0]}: {it.why}{trials}.{asked}"
         raise IncompatibleError(f"No method that auto knows takes the {problem.name}: name one with method=.")
 
 
@@ -69,47 +64,58 @@ class Abilities:
         )
 
 
-def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[tuple[str, str]]:
-    """Specs of methods, the best first, each with the reason for it."""
+@final
+@frozen
+class Candidate:
+    """A method, with those to be tried beside it."""
+
+    specs: tuple[str, ...]
+    why: str
+    after: int = 10
+    """iterations before the first trial"""
+
+
+def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
+    """The best first."""
     can = Abilities.of(problem, Y)
     if can.kernels:
-        yield "bpalm(inertia=true)", "F brings a kernel for each block"
+        yield Candidate(("bpalm(inertia=true)",), "F brings a kernel for each block")
     if can.grams and can.separable:
         yield from _by_blocks(problem, Y, can)
     if can.weakly_convex:
         if can.constants and len(Y) > 2 and problem.regularizer.is_zero:
-            yield "ipalm", f"a step for each of {len(Y)} blocks is longer than one for all of them"
-        yield "bella", f"H is weakly convex{_fixed(can.density)}"
+            yield Candidate(("ipalm",), f"a step for each of {len(Y)} blocks is longer than one for all of them")
+        if can.constants and len(Y) == 2:
+            why = f"H is weakly convex and goes with one step for both blocks{_fixed(can.density)}"
+            yield Candidate(("aapb", "bella"), why)
+        yield Candidate(("bella",), f"H is weakly convex{_fixed(can.density)}")
     elif can.constants:
-        yield "bpalm(inertia=true)", "H is not weakly convex, and steps on one block at a time see more of it"
-    yield "aapb", "all that is known of F and H is a kernel and a proximal map"
+        why = "H is not weakly convex, and steps on one block at a time see more of it"
+        yield Candidate(("bpalm(inertia=true)", "bella"), why, after=20)
+    yield Candidate(("aapb",), "all that is known of F and H is a kernel and a proximal map")
 
 
 def _fixed(density: float | None) -> str:
     return "" if density is None else f", and data fix {density:.0%} of W"
 
 
-def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[tuple[str, str]]:
+def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[Candidate]:
     """For an F that is quadratic in each block, and an H that is a sum over entries."""
+    if can.density is not None and len(Y) == 1:
+        yield Candidate(
+            ("masked-newton",), "one factor is fixed, so each row of the other is a small problem of its own"
+        )
     zero = problem.regularizer.is_zero
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
-    newton, blocks = ("hybrid(els)", "els") if can.quadratic else ("hybrid", "ecd")
-    sparse = can.density is not None and can.density <= SPARSE
-    if can.density is not None and len(Y) == 1:
-        yield "masked-newton", "one factor is fixed, so each row of the other is a small problem of its own"
-    elif can.density is not None and len(Y) == 2:
-        first, second = Y
-        work, size = can.density * first.shape[1], first.shape[0] * second.shape[1]
-        if (sparse or zero) and work <= CHEAP and size >= LARGE:
-            given = f"{model}, M is sparse" if sparse else model
-            yield newton, f"{given}, and density × rank is {work:.2g}: the curvature of each row is cheap"
-    if sparse or can.quadratic or can.bounds or len(Y) > 2:
-        yield blocks, f"{model}, which goes block by block"
+    first = "els" if can.quadratic else "ecd"
+    later = () if can.bounds else ("masked-newton",)
+    yield Candidate((first, *later), f"{model}, which goes block by block")
 
 
-def _takes(method: Method, problem: ResolvedProblem) -> bool:
+def _takes(spec: str, problem: ResolvedProblem) -> bool:
+    method: Method = make("method", spec)
     try:
         method.check(problem)
     except IncompatibleError:
         return False
-    return True
+    return method.uses_kernel or not problem.kernel_named

@@ -1,12 +1,13 @@
 """What this plugin registers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bregopt import Method, Registrar, Selector, hookimpl
 from bregopt_methods.acceleration.hybrid import hybrid
+from bregopt_methods.acceleration.portfolio import portfolio
 from bregopt_methods.auto import Auto
 from bregopt_methods.blockwise.aals import AALS
-from bregopt_methods.blockwise.ecd import ECD
+from bregopt_methods.blockwise.ecd import ECD, warm_up_ecd
 from bregopt_methods.blockwise.els import ELS
 from bregopt_methods.bregman.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper, bpg, bpge
 from bregopt_methods.bregman.bella import BELLA
@@ -60,14 +61,28 @@ METHODS: dict[str, Callable[..., Method]] = {
     "els": ELS,
     "aals": AALS,
     "hybrid": hybrid,
+    "portfolio": portfolio,
     "hals": HALS,
     "mu": MU,
     "gnmf": GNMF,
 }
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "bpg": ("bregman-proximal-gradient", "nolips"),
+    "tsvd": ("svd", "truncated-svd"),
+    "ecd": ("coordinate-descent", "cd"),
+    "mu": ("multiplicative", "multiplicative-updates"),
+}
+"""Other names that people know them by."""
 
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     registry.add(Selector, "auto", Auto)
     for name, method in METHODS.items():
-        registry.add(Method, name, method)
+        registry.add(Method, name, method, ALIASES.get(name, ()))
+
+
+@hookimpl
+def bregopt_warm_up() -> Sequence[tuple[str, Callable[[], object]]]:
+    return [("ecd: coordinates", warm_up_ecd)]

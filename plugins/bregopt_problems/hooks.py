@@ -54,6 +54,16 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "sparse-pca": sparse_pca,
 }
 
+ALIASES: dict[str, tuple[str, ...]] = {
+    "completion": ("matrix-completion",),
+    "robust-pca": ("rpca",),
+    "logistic": ("logistic-pca",),
+    "symmetric": ("symmetric-nmf",),
+    "dictionary": ("dictionary-learning",),
+    "cp": ("parafac", "candecomp"),
+}
+"""Other names that people know them by."""
+
 STARTS: dict[str, Callable[..., Start]] = {
     "absolute-random": AbsoluteRandom,
     "leading-eigenvector": LeadingEigenvector,
@@ -67,7 +77,7 @@ STARTS: dict[str, Callable[..., Start]] = {
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     for name, problem in PROBLEMS.items():
-        registry.add(Problem, name, problem)
+        registry.add(Problem, name, problem, ALIASES.get(name, ()))
     for name, start in STARTS.items():
         registry.add(Start, name, start)
 
@@ -75,7 +85,7 @@ def bregopt_register(registry: Registrar) -> None:
 @hookimpl
 def bregopt_resolve_oracle(smooth: SmoothPart, block: ClosedFormBlock) -> Oracle | None:
     if isinstance(smooth, Measured) and isinstance(block, (NoW, Phases)):
-        return MeasuredOracle(smooth, block.of if isinstance(block, Phases) else lambda z: None)
+        return MeasuredOracle(smooth, block.of if isinstance(block, Phases) else block.of_measurements)
     if isinstance(smooth, Poisson) and isinstance(block, NoW):
         return PoissonOracle(smooth)
     return None

@@ -12,6 +12,7 @@ from bregopt import (
     Array,
     Blocks,
     ClosedFormBlock,
+    DataModel,
     Kernel,
     Problem,
     ProblemParts,
@@ -172,6 +173,9 @@ class Divergence(SmoothPart):
 
     data: Counts
 
+    def data_model(self, block: Any) -> "ProductOfCounts":
+        return ProductOfCounts(self.data.shape)
+
     def _X(self, Y: Blocks, W: Seen) -> Array:
         return W.X if W.Y is Y else self.data.at(Y)
 
@@ -211,6 +215,18 @@ class Divergence(SmoothPart):
         """
         total = Y["V"].sum(axis=1)[None, :] if name == "U" else Y["U"].sum(axis=0)[:, None]
         return burg()({name: np.maximum(Y[name] * (total - gradient), TINY)})
+
+
+@final
+@frozen
+class ProductOfCounts(DataModel):
+    """M as UV has it."""
+
+    shape: tuple[int, int]
+    formula = "UV"
+
+    def rows(self, Y: Blocks, rows: slice) -> Array:
+        return np.asarray(Y["U"][rows] @ Y["V"])
 
 
 @cache

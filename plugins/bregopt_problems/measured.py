@@ -2,14 +2,14 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen, validators
 
-from bregopt import Array, Blocks, Evaluation, Oracle, ProblemParts, SmoothPart, Start, validate
+from bregopt import Array, Blocks, DataModel, Evaluation, Oracle, ProblemParts, SmoothPart, Start, validate
 from bregopt.errors import IncompatibleError
 from bregopt_problems.measurements import Measurements, Numbers
 
@@ -57,12 +57,39 @@ class Measured(SmoothPart):
     def best_length(self, z: Numbers) -> float:
         """The t ≥ 0 with the least min_W φ(tz, W): how long x should be on a ray with the measurements z."""
 
+    def data_model(self, block: Any) -> "Intensities":
+        return Intensities(self.A)
+
     def value(self, Y: Blocks, W: Any) -> float:
         return self.misfit(self.A.times(Y["x"]), W).value
 
     def value_and_gradient(self, Y: Blocks, W: Any) -> tuple[float, Blocks]:
         found = self.misfit(self.A.times(Y["x"]), W)
         return found.value, Blocks(x=self.A.adjoint_times(found.slope))
+
+
+@final
+@frozen(eq=False)
+class Intensities(DataModel):
+    """b as x has it."""
+
+    A: Measurements
+    amplitudes: bool = False
+    """whether the relative error is that of the roots"""
+    formula = "|Ax|²"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.A.shape[0],)
+
+    def rows(self, Y: Blocks, rows: slice) -> Array:
+        return np.square(np.abs(self.A.times(Y["x"])[rows]))
+
+    def answer(self, metrics: Mapping[str, float]) -> str:
+        if not self.amplitudes:
+            return super().answer(metrics)
+        error = metrics.get("relative_error", math.nan)
+        return self.reproduces("√b", error).replace(self.formula, "|Ax|") if math.isfinite(error) else ""
 
 
 @final

@@ -1,6 +1,6 @@
 """The W block of a problem that has none."""
 
-from typing import final
+from typing import Any, final
 
 from attrs import frozen
 
@@ -14,6 +14,10 @@ class NoW(ClosedFormBlock):
 
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> None:
         return None
+
+    def of_measurements(self, z: Any) -> None:
+        """W, for what sees Y through measurements."""
+        return
 
     def value(self, W: None) -> float:
         return 0.0

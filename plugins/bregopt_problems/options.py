@@ -13,6 +13,7 @@ class Options(TypedDict, total=False):
     weights: Any
     missing: str | None
     held_out: float
+    held_out_seed: int
     kernel: KernelPolicy | str
     dtype: str
     threads: int | None

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, Kernel, Norms, Problem, Regularizer, Smad, SmoothPart, make
 from bregopt.errors import DataError, parameter
-from bregopt_problems.measured import LAST_PLACES, LeadingEigenvector, Measured, Misfit
+from bregopt_problems.measured import LAST_PLACES, Intensities, LeadingEigenvector, Measured, Misfit
 from bregopt_problems.measurements import Measurements, Numbers, read_data, read_measurements
 
 OWNER = "phase-retrieval"
@@ -62,6 +62,9 @@ class Amplitudes(Measured):
 
     high: Kernel
     """``Lψ2``"""
+
+    def data_model(self, block: Any) -> Intensities:
+        return Intensities(self.A, amplitudes=True)
 
     def misfit(self, z: Numbers, W: Numbers) -> Misfit:
         r = z - W

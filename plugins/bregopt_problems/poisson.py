@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from bregopt import (
     Array,
     Blocks,
+    DataModel,
     Evaluation,
     Fixed,
     Kernel,
@@ -80,7 +81,7 @@ def poisson(
         kernel=smooth.reference if kernel == "auto" else make("kernel", kernel),
         kernel_named=kernel != "auto",
         start=smooth.start(),
-        metrics={"relative_error": lambda Y, W: smooth.relative_error(smooth.image(Y))},
+        metrics={"relative_error": smooth.error_at},
         name="Poisson problem",
     )
 
@@ -187,6 +188,9 @@ class Poisson(SmoothPart):
             raise DataError(f"The block x must have the shape {(self.A.shape[1],)}. Got {Y['x'].shape} instead.")
         return _applied(self.A, Y["x"]) + self.background
 
+    def data_model(self, block: Any) -> "Counts":
+        return Counts(self)
+
     def of_image(self, z: Array) -> float:
         """F from z, infinite outside of its domain."""
         z, rest = (z, 0.0) if isinstance(self.counted, slice) else (z[self.counted], float(z[~self.counted].sum()))
@@ -208,6 +212,10 @@ class Poisson(SmoothPart):
         """``‖z − b‖/‖b‖``."""
         return float(np.linalg.norm(z - self.b)) / (self._norm_of_b or 1.0)
 
+    def error_at(self, Y: Blocks, W: Any) -> float:
+        """The relative error of Y, as a metric."""
+        return self.relative_error(self.image(Y))
+
     def value(self, Y: Blocks, W: Any) -> float:
         return self.of_image(self.image(Y))
 
@@ -227,6 +235,25 @@ class Poisson(SmoothPart):
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         share = kernel.share(self.reference)
         return Smad(upper=1.0 / share, lower=0.0) if share > 0 else None
+
+
+@final
+@frozen(eq=False)
+class Counts(DataModel):
+    """b as x has it."""
+
+    smooth: Poisson = field(repr=False)
+
+    @property
+    def formula(self) -> str:
+        return "Ax + background" if np.any(self.smooth.background) else "Ax"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.smooth.b.shape
+
+    def rows(self, Y: Blocks, rows: slice) -> Array:
+        return self.smooth.image(Y)[rows]
 
 
 @final

@@ -1,11 +1,12 @@
 """The l1 norm of entries capped from above."""
 
-from typing import final
+import math
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, Trait, validate
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
@@ -31,6 +32,19 @@ class CappedL1(Regularizer):
         jump = np.where(tau < twice, (tau + twice) / 2.0, np.sqrt(tau * twice))
         return np.where(np.abs(X) <= jump, soft(X, tau), X)
 
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.cap))
+
     def convex_parts(self) -> ConvexParts:
         """``r₂ = η Σ max(|x| − cap, 0)``; where |x| = cap its slope is taken from within."""
         return ConvexParts(L1(self.eta), lambda X: np.where(np.abs(X) > self.cap, np.copysign(self.eta, X), 0.0))
+
+
+def _value(x: float, p: Any) -> float:
+    return float(p[0] * min(abs(x), p[1]))
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    tau, twice = p[0] * step, 2.0 * p[1]
+    jump = (tau + twice) / 2.0 if tau < twice else math.sqrt(tau * twice)
+    return math.copysign(max(abs(x) - tau, 0.0), x) if abs(x) <= jump else x

@@ -1,12 +1,12 @@
 """The exponential penalty."""
 
 import math
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, validate
+from bregopt import Array, EntryPenalty, validate
 from bregopt_regularizers.concave import ConcavePenalty
 
 
@@ -46,3 +46,21 @@ class Exp(ConcavePenalty):
     def loss(self, r: Array, tau: Array) -> Array:
         """d with θd·exp(−θd) = τθ²·exp(−θr)."""
         return lower_root(tau * self.theta**2 * np.exp(-self.theta * r)) / self.theta
+
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.theta))
+
+
+def _value(x: float, p: Any) -> float:
+    return float(-p[0] * math.expm1(-p[1] * abs(x)))
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    """``ConcavePenalty.prox`` with ``Exp.loss``."""
+    r, theta, tau = abs(x), p[1], p[0] * step
+    k = min(tau * theta * theta * math.exp(-theta * r), 0.36787944117144233)  # 1/e
+    w = max(k, 1.0 - math.sqrt(max(2.0 - 2.0 * math.e * k, 0.0)))
+    for _ in range(5):
+        w = min(w - (w - k * math.exp(w)) / max(1.0 - w, 1.5e-8), 1.0)
+    z = max(r - w / theta, 0.0)
+    return math.copysign(z, x) if -tau * math.expm1(-theta * z) < z * (r - 0.5 * z) else 0.0

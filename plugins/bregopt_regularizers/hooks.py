@@ -19,7 +19,7 @@ from bregopt_regularizers.l1 import L1
 from bregopt_regularizers.l1_ball import L1Ball
 from bregopt_regularizers.l1_minus_l2 import L1MinusL2
 from bregopt_regularizers.l1_minus_ridge import L1MinusRidge
-from bregopt_regularizers.l21 import L21
+from bregopt_regularizers.l21 import L21, group
 from bregopt_regularizers.log import Log
 from bregopt_regularizers.lp import Lp
 from bregopt_regularizers.mcp import MCP
@@ -47,6 +47,7 @@ PARTS: dict[str, Callable[..., Regularizer]] = {
     "elastic-net": ElasticNet,
     "l1-minus-ridge": L1MinusRidge,
     "l21": L21,
+    "group": group,
     "l21-nonneg": l21_nonneg,
     "sparse-group": SparseGroup,
     "nuclear": Nuclear,
@@ -77,6 +78,26 @@ PARTS: dict[str, Callable[..., Regularizer]] = {
     "on-columns": on_columns,
 }
 
+ALIASES: dict[str, tuple[str, ...]] = {
+    "none": ("zero",),
+    "ridge": ("l2", "tikhonov", "squared-l2", "frobenius"),
+    "l1": ("lasso",),
+    "nonneg": ("nonnegative", "positive"),
+    "elastic-net": ("enet",),
+    "l21": ("group-lasso", "row-lasso"),
+    "sparse-group": ("sparse-group-lasso",),
+    "nuclear": ("nuclear-norm", "trace-norm"),
+    "l0-ball": ("cardinality", "top-k"),
+    "log": ("log-sum",),
+    "tv": ("tv1d", "total-variation"),
+    "box": ("bounds",),
+    "simplex": ("probability-simplex",),
+    "ball": ("l2-ball",),
+    "orthonormal": ("orthogonal", "stiefel"),
+    "graph": ("laplacian", "graph-laplacian"),
+}
+"""Other names that people know them by."""
+
 EXAMPLES = [
     "none", "ridge(0.7)", "l1(0.4)", "nonneg", "l1-nonneg(0.3)", "elastic-net(0.4, 0.7)", "l1-minus-ridge(0.5, 0.02)",
     "l21(0.6)", "l21(0.6, per=column)", "l21-nonneg(0.5)", "sparse-group(0.2, 0.4)", "nuclear(0.5)", "rank-ball(1)",
@@ -92,7 +113,7 @@ EXAMPLES = [
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
     for name, part in PARTS.items():
-        registry.add(Regularizer, name, part)
+        registry.add(Regularizer, name, part, ALIASES.get(name, ()))
 
 
 @hookimpl
@@ -100,4 +121,8 @@ def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
     if kind != "regularizer":
         return []
     triangle = 3.0 * np.eye(3) - np.ones((3, 3))
-    return [*((spec, make(kind, spec)) for spec in EXAMPLES), ("graph(L)", Graph(triangle, mu=0.5))]
+    return [
+        *((spec, make(kind, spec)) for spec in EXAMPLES),
+        ("graph(L)", Graph(triangle, mu=0.5)),
+        ("group([0, 0, 1], 0.5)", group([0, 0, 1], 0.5)),
+    ]

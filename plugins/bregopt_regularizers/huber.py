@@ -1,11 +1,12 @@
 """The Huber function."""
 
-from typing import final
+import math
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, EntryPenalty, Regularizer, Trait, validate
 from bregopt_regularizers.precision import match
 
 
@@ -28,3 +29,16 @@ class Huber(Regularizer):
         size = np.abs(X)
         # the larger of the two branches is the right one: they meet at |x| = δ(1 + t)
         return np.copysign(np.maximum(size / (1.0 + t), size - t * float(self.delta)), X)
+
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.delta))
+
+
+def _value(x: float, p: Any) -> float:
+    near = min(abs(x), p[1])
+    return float(p[0] * near * (abs(x) - 0.5 * near))
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    t, size = step * p[0], abs(x)
+    return math.copysign(max(size / (1.0 + t), size - t * p[1]), x)

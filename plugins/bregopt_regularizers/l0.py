@@ -1,13 +1,13 @@
 """The number of non-zeros, as a penalty."""
 
 import math
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, EntryPenalty, Regularizer, Trait, validate
 
 
 @final
@@ -23,6 +23,9 @@ class L0(Regularizer):
 
     def prox(self, X: Array, step: float) -> Array:
         return np.where(np.abs(X) <= (2.0 * step * self.eta) ** 0.5, 0.0, X)
+
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta,))
 
     def piece(self, X: Array) -> Regularizer:
         """The matrices with the support of X."""
@@ -42,3 +45,11 @@ class OnSupport(Regularizer):
 
     def prox(self, X: Array, step: float) -> Array:
         return np.where(self.mask, X, 0.0)
+
+
+def _value(x: float, p: Any) -> float:
+    return float(p[0] if x != 0.0 else 0.0)
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    return 0.0 if abs(x) <= math.sqrt(2.0 * step * p[0]) else x

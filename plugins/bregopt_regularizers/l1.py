@@ -76,7 +76,9 @@ class L1(Regularizer):
         return None if isinstance(self.eta, np.ndarray) else ScalarPenalty(l1=self.eta)
 
     def _fits(self, X: Array) -> None:
-        shape = np.shape(self.eta)
+        if not isinstance(self.eta, np.ndarray):
+            return
+        shape = self.eta.shape
         ends = zip(shape[::-1], X.shape[::-1], strict=False)
         if len(shape) > X.ndim or any(own not in (1, given) for own, given in ends):
             raise parameter("eta", "L1", f"an array that broadcasts against the shape {X.shape}", shape)

@@ -1,12 +1,12 @@
 """The l1 norm minus a ridge: the paper's case (v)."""
 
 import math
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, Trait, validate
 from bregopt.errors import parameter
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
@@ -43,5 +43,16 @@ class L1MinusRidge(Regularizer):
     def split(self) -> tuple[Regularizer, float]:
         return L1(self.eta1), -self.eta2
 
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta1, self.eta2))
+
     def convex_parts(self) -> ConvexParts:
         return ConvexParts(L1(self.eta1), lambda X: self.eta2 * X)
+
+
+def _value(x: float, p: Any) -> float:
+    return float(p[0] * abs(x) - 0.5 * p[1] * x * x)
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    return math.copysign(max(abs(x) - step * p[0], 0.0) / (1.0 - step * p[1]), x)

@@ -1,5 +1,6 @@
 """The group lasso, and the groups of entries it is made of: the rows, the columns, or the entries of one label."""
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -58,6 +59,11 @@ def shrink(X: Array, threshold: float, per: Per) -> Array:
     if not isinstance(per, str):
         factor = factor[per].reshape(per.shape + (1,) * (X.ndim - per.ndim))
     return np.asarray(X * factor)
+
+
+def group(groups: Sequence[int] | Per, eta: float = 1.0) -> "L21":
+    """``H(X) = η Σ_g ‖x_g‖`` over groups of rows, given by a label for each row: ``group([0, 0, 1], 0.1)``."""
+    return L21(eta, groups)
 
 
 @final

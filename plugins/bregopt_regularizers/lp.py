@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, EntryPenalty, Regularizer, Trait, validate
 from bregopt_regularizers.precision import floating
 
 POWERS = {"1/2": 1 / 2, "2/3": 2 / 3}
@@ -40,6 +40,9 @@ class Lp(Regularizer):
         ratio = half(w) if p == 0.5 else two_thirds(w)
         return np.asarray(np.where(kept, X * np.minimum(ratio, 1.0), 0.0), dtype=floating(X))
 
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.p))
+
 
 def half(w: Array) -> Array:
     """z/x for the largest root of z − x + z₀^(3/2) z^(−1/2)/2 = 0, w = z₀/x ≤ 2/3: a cubic in √z."""
@@ -54,3 +57,24 @@ def two_thirds(w: Array) -> Array:
     root = np.sqrt(y)
     ratio: Array = w * ((root + np.sqrt(2.0 / (w * root) - y)) / 2.0) ** 3
     return ratio
+
+
+def _value(x: float, p: Any) -> float:
+    return float(p[0] * abs(x) ** p[1])
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    """``Lp.prox`` with ``half`` or ``two_thirds``."""
+    power, size = p[1], abs(x)
+    z0 = (2.0 * (1.0 - power) * p[0] * step) ** (1.0 / (2.0 - power))
+    if size <= (2.0 - power) / (2.0 - 2.0 * power) * z0:
+        return 0.0
+    w = z0 / size
+    if power == 0.5:
+        ratio = 2.0 / 3.0 * (1.0 + math.cos(2.0 / 3.0 * (math.pi - math.acos(min((3.0 * w) ** 1.5 / 4.0, 1.0)))))
+    else:
+        w = max(w, 1e-13)
+        y = 4.0 / math.sqrt(3.0) * math.cosh(math.acosh(max(3.0 * math.sqrt(3.0) / 16.0 / (w * w), 1.0)) / 3.0)
+        root = math.sqrt(y)
+        ratio = w * ((root + math.sqrt(max(2.0 / (w * root) - y, 0.0))) / 2.0) ** 3
+    return float(x * min(ratio, 1.0))

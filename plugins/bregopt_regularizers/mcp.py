@@ -1,11 +1,12 @@
 """The minimax concave penalty."""
 
-from typing import final
+import math
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, Trait, validate
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
@@ -37,6 +38,22 @@ class MCP(Regularizer):
         hard = np.where(size <= self.eta * np.sqrt(self.gamma * t), 0.0, size)
         return np.asarray(np.copysign(np.where(t < self.gamma, firm, hard), X), dtype=floating(X))
 
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.gamma))
+
     def convex_parts(self) -> ConvexParts:
         """``r₁ = η Σ|x|``, and r₂ is a Huber function."""
         return ConvexParts(L1(self.eta), lambda X: np.clip(X / self.gamma, -self.eta, self.eta))
+
+
+def _value(x: float, p: Any) -> float:
+    eta, gamma = p[0], p[1]
+    size = min(abs(x), gamma * eta)
+    return float(size * (eta - size / (2.0 * gamma)))
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    eta, gamma, size = p[0], p[1], abs(x)
+    if step < gamma:
+        return math.copysign(min(max(size - step * eta, 0.0) * gamma / (gamma - step), size), x)
+    return 0.0 if size <= eta * math.sqrt(gamma * step) else x

@@ -1,11 +1,12 @@
 """The smoothly clipped absolute deviation."""
 
-from typing import final
+import math
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, Trait, validate
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, Trait, validate
 from bregopt_regularizers.l1 import L1, soft
 from bregopt_regularizers.precision import floating
 
@@ -42,6 +43,25 @@ class SCAD(Regularizer):
         size = np.where(t < b, np.minimum(bent, size), np.where(size <= jump, shrunk, size))
         return np.asarray(np.copysign(size, X), dtype=floating(X))
 
+    def entry(self) -> EntryPenalty:
+        return EntryPenalty(_value, _prox, (self.eta, self.a))
+
     def convex_parts(self) -> ConvexParts:
         """``r₁ = η Σ|x|``, and r₂ has the slope (|x| − η)/(a−1) between η and aη."""
         return ConvexParts(L1(self.eta), lambda X: np.clip(soft(X, self.eta) / (self.a - 1.0), -self.eta, self.eta))
+
+
+def _value(x: float, p: Any) -> float:
+    eta, a, size = p[0], p[1], abs(x)
+    bent = min(max(size, eta), a * eta) - eta
+    return float(min(size, eta) * eta + bent * (eta - bent / (2.0 * (a - 1.0))))
+
+
+def _prox(x: float, step: float, p: Any) -> float:
+    eta, a, size = p[0], p[1], abs(x)
+    b, shrunk = a - 1.0, max(size - step * eta, 0.0)
+    if step < b:
+        bent = max(shrunk, (size - step * (a * eta / b)) * b / (b - step))
+        return math.copysign(min(bent, size), x)
+    jump = eta * ((b + 2.0 + step) / 2.0 if step < b + 2.0 else math.sqrt((b + 2.0) * step))
+    return math.copysign(shrunk, x) if size <= jump else x

@@ -1,10 +1,12 @@
 """A multiple of a regularizer."""
 
-from typing import final
+from functools import cache
+from typing import Any, final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
+from bregopt.compiled import jit
 
 
 @final
@@ -35,6 +37,14 @@ class Scaled(WrappedRegularizer):
         h, weight = self.H.scalar(), float(self.weight)
         return None if h is None else evolve(h, l1=weight * h.l1, ridge=weight * h.ridge)
 
+    def entry(self) -> EntryPenalty | None:
+        h = self.H.entry()
+        return (
+            None
+            if h is None
+            else EntryPenalty(*_functions(h.value, h.prox, len(h.parameters)), (*h.parameters, self.weight))
+        )
+
     def convex_parts(self) -> ConvexParts | None:
         parts = self.H.convex_parts()
         if parts is None:
@@ -45,3 +55,10 @@ class Scaled(WrappedRegularizer):
 def scaled(H: Regularizer | str, weight: float) -> Regularizer:
     """``weight · H(X)``, weight > 0."""
     return Scaled(make("regularizer", H), weight)
+
+
+@cache
+def _functions(value: Any, prox: Any, k: int) -> tuple[Any, Any]:
+    """Those of weight·h, the weight at place k of the parameters."""
+    h, prox_h = jit(value, kept=False), jit(prox, kept=False)
+    return lambda x, p: p[k] * h(x, p), lambda x, step, p: prox_h(x, step * p[k], p)

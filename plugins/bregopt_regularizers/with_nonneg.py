@@ -1,12 +1,14 @@
 """A regularizer on the non-negative orthant."""
 
 import math
-from typing import final
+from functools import cache
+from typing import Any, final
 
 import numpy as np
 from attrs import evolve, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
+from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
+from bregopt.compiled import jit
 from bregopt.errors import IncompatibleError
 from bregopt_regularizers.ball import Ball
 from bregopt_regularizers.box import Box
@@ -88,6 +90,10 @@ class WithNonNegative(WrappedRegularizer):
         h = self.H.scalar()
         return None if h is None else evolve(h, low=0.0)
 
+    def entry(self) -> EntryPenalty | None:
+        h = self.H.entry()
+        return None if h is None else EntryPenalty(h.value, _prox(h.prox), h.parameters)
+
     def convex_parts(self) -> ConvexParts | None:
         """The orthant goes to r₁, where the proximal map of that is known on it."""
         parts = self.H.convex_parts()
@@ -122,3 +128,10 @@ def l1_nonneg(eta: float = 1.0) -> WithNonNegative:
 def l21_nonneg(eta: float = 1.0, per: Per = "row") -> WithNonNegative:
     """``H(X) = η Σ_g ‖x_g‖ if X ≥ 0, else ∞``, the groups g as in the group lasso."""
     return WithNonNegative(L21(eta, per))
+
+
+@cache
+def _prox(prox: Any) -> Any:
+    """``prox_h(max(x, 0))``"""
+    prox_h = jit(prox, kept=False)
+    return lambda x, step, p: prox_h(max(x, 0.0), step, p)

@@ -1,12 +1,24 @@
 """A regularizer and a ridge."""
 
 import math
-from typing import final
+from functools import cache
+from typing import Any, final
 
 import numpy as np
 from attrs import evolve, field, frozen
 
-from bregopt import Array, ConvexParts, Regularizer, ScalarPenalty, Trait, WrappedRegularizer, make, validate
+from bregopt import (
+    Array,
+    ConvexParts,
+    EntryPenalty,
+    Regularizer,
+    ScalarPenalty,
+    Trait,
+    WrappedRegularizer,
+    make,
+    validate,
+)
+from bregopt.compiled import jit
 from bregopt_regularizers.precision import match
 
 
@@ -50,6 +62,14 @@ class WithRidge(WrappedRegularizer):
         h = self.H.scalar()
         return None if h is None else evolve(h, ridge=self.ridge(h.ridge))
 
+    def entry(self) -> EntryPenalty | None:
+        h = self.H.entry()
+        return (
+            None
+            if h is None
+            else EntryPenalty(*_functions(h.value, h.prox, len(h.parameters)), (*h.parameters, self.eta))
+        )
+
     def convex_parts(self) -> ConvexParts | None:
         """The ridge goes to r₁; where it makes the sum convex, that is r₁ itself."""
         whole, parts = super().convex_parts(), self.H.convex_parts()
@@ -61,3 +81,15 @@ class WithRidge(WrappedRegularizer):
 def with_ridge(H: Regularizer | str, eta: float) -> Regularizer:
     """``H(X) + (η/2)‖X‖²``."""
     return WithRidge(make("regularizer", H), eta)
+
+
+@cache
+def _functions(value: Any, prox: Any, k: int) -> tuple[Any, Any]:
+    """Those of h + (η/2)x², η at place k of the parameters."""
+    h, prox_h = jit(value, kept=False), jit(prox, kept=False)
+
+    def with_ridge_prox(x: float, step: float, p: Any) -> Any:
+        longer = 1.0 + step * p[k]
+        return prox_h(x / longer, step / longer, p)
+
+    return lambda x, p: h(x, p) + 0.5 * p[k] * x * x, with_ridge_prox

@@ -4,7 +4,7 @@ from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
-from bregopt_lowrank import EntrywiseLoss
+from bregopt_lowrank import EntrywiseLoss, Tile, TorchEntries
 from numpy.typing import NDArray
 
 from bregopt import Array, validate
@@ -43,6 +43,13 @@ class BoundedRelu(EntrywiseLoss):
         return s * s
 
     @property
+    def formula(self) -> str:
+        return f"clip({{}}, {self.lo:g}, {self.hi:g})"
+
+    def predict(self, X: Array) -> Array:
+        return np.clip(X, self.lo, self.hi)
+
+    @property
     def slope_per_data(self) -> float | None:
         return -1.0 if self.lo <= 0 <= self.hi else None
 
@@ -68,3 +75,9 @@ class BoundedRelu(EntrywiseLoss):
         np.minimum(S, 0.0, out=S, where=high)
         active = ~(low | high) | (S != 0)
         return 0.5 * S * S, S, active.astype(np.float64), np.square(np.clip(X, self.lo, self.hi) - M)
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        S, M = X - tile.M, tile.M
+        S = torch.where(self.lo + SAME * abs(self.lo) >= M, S.clamp(min=0.0), S)
+        S = torch.where(self.hi - SAME * abs(self.hi) <= M, S.clamp(max=0.0), S)
+        return TorchEntries(S, error=(X.clamp(self.lo, self.hi) - M).square())

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 from attrs import evolve, field, frozen
-from bregopt_lowrank import ColumnLosses, EntrywiseLoss, LowRankBlock, PassRequest, PassResult
+from bregopt_lowrank import ColumnLosses, EntrywiseLoss, LowRankBlock, PassRequest, PassResult, Tile, TorchEntries
 
 from bregopt import Array, Blocks, Evaluation, Method, Oracle, ResolvedProblem, State, Subgradient, make, validate
 from bregopt.errors import IncompatibleError
@@ -36,6 +36,10 @@ class KeptVariance(EntrywiseLoss):
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         _, slope, curvature, error = Tobit(self.sigma).arrays(X, M)
         return np.where(M > 0, 0.0, self.sigma**2 * (1.0 - curvature)), slope, curvature, error
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        _, slope, curvature, error = Tobit(self.sigma).tensors(torch, X, tile.M)
+        return TorchEntries(slope, torch.where(tile.M > 0, 0.0, self.sigma**2 * (1.0 - curvature)), error)
 
 
 @final

@@ -1,10 +1,10 @@
 """What this plugin registers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from bregopt_lowrank import EntrywiseLoss
+from bregopt_lowrank import EntrywiseLoss, short_runs
 
 from bregopt import Blocks, Method, Problem, Registrar, hookimpl, make
 from bregopt_relu.bounded_relu import BoundedRelu
@@ -24,7 +24,7 @@ LOSSES: dict[str, type[EntrywiseLoss]] = {
 
 @hookimpl
 def bregopt_register(registry: Registrar) -> None:
-    registry.add(Problem, "relu-nmd", relu_nmd)
+    registry.add(Problem, "relu-nmd", relu_nmd, aliases=("nmd", "relu"))
     registry.add(Method, "em-nmd", EMNMD)
     for name, loss in LOSSES.items():
         registry.add(EntrywiseLoss, name, loss)
@@ -42,3 +42,8 @@ def bregopt_examples(kind: str) -> Sequence[tuple[str, Any]]:
     Y = Blocks(U=rng.standard_normal((6, 2)), V=rng.standard_normal((2, 5)))
     kernels = ("paper", "tight", "fixed", "s4")
     return [(f"relu-nmd, {kernel} kernel", (relu_nmd(M, 2, kernel=kernel), Y)) for kernel in kernels]
+
+
+@hookimpl
+def bregopt_warm_up() -> Sequence[tuple[str, Callable[[], object]]]:
+    return short_runs("relu-nmd")

@@ -19,6 +19,8 @@ def relu_nmd(
     threads: int | None = None,
     mask: Any = None,
     weights: Any = None,
+    held_out: float = 0.0,
+    held_out_seed: int = 0,
 ) -> Problem:
     """``min ½‖W − UV‖² + H₁(U) + H₂(V)  s.t.  max(0, W) = M``: a sparse M ≥ 0 as the ReLU of a low-rank matrix.
 
@@ -47,6 +49,10 @@ def relu_nmd(
         True where an entry is known.
     weights : array, optional
         A number ≥ 0 for each entry.
+    held_out : float
+        The share of the known entries that is kept from the fit; the error on them is the metric ``held_out_error``.
+    held_out_seed : int
+        Which entries these are: they are drawn at random by this seed.
     """
     if graph is not None and not isinstance(graph, SmoothRegularizer):
         raise parameter("graph", "relu-nmd", "a SmoothRegularizer, such as make('regularizer', 'graph', L)", graph)
@@ -59,13 +65,16 @@ def relu_nmd(
         kernel=kernel,
         mask=mask,
         weights=weights,
+        held_out=held_out,
+        held_out_seed=held_out_seed,
         smooth=None if graph is None else {"U": graph},
         dtype=dtype,
         threads=threads,
         name="ReLU-NMD problem",
         owner="relu-nmd",
     )
-    missing: int = problem.block.M.missing  # type: ignore[attr-defined]  # a LowRankBlock
+    block: Any = problem.block
+    missing = block.M.missing - (0 if block.held_out is None else block.held_out.known)
     if mask is None and missing:
         raise DataError(
             f"M must be finite. Got {missing} entries that are nan instead: "

@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 from attrs import frozen
-from bregopt_lowrank import Matrix, NonnegativeLoss, Tile, TileLoops, TileSums, sum_of_squares
+from bregopt_lowrank import Matrix, NonnegativeLoss, Tile, TileLoops, TileSums, TorchEntries, sum_of_squares
 
 from bregopt import Array
 
@@ -26,6 +26,13 @@ class Relu(NonnegativeLoss):
         return s * s
 
     @property
+    def formula(self) -> str:
+        return "max(0, {})"
+
+    def predict(self, X: Array) -> Array:
+        return np.maximum(X, 0.0)
+
+    @property
     def slope_per_data(self) -> float:
         return -1.0
 
@@ -37,6 +44,11 @@ class Relu(NonnegativeLoss):
         active = (M > 0) | (X > 0)
         S = np.where(active, X - M, 0.0)
         return 0.5 * S * S, S, active.astype(np.float64), np.square(np.maximum(S, -M))
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        M, Z = tile.M, X - tile.M
+        S = torch.where(M > 0, Z, Z.clamp(min=0.0))
+        return TorchEntries(S, error=torch.maximum(S, -M).square(), of_W=Z - S if tile.plain else None)
 
     def W(self, X: Array, tile: Tile, curvature: float) -> Array:
         if curvature != 1 or not tile.plain:
@@ -81,7 +93,7 @@ class Relu(NonnegativeLoss):
         usual: TileLoops = super().loops(weighted, missing)
         if weighted or missing:
             return usual
-        return usual._replace(dense=_residual, sparse=_sparse_residual, measure=_measure)
+        return usual._replace(dense=_residual, sparse=_sparse_residual, measure=_measure, curve=_curve)
 
 
 def _sums(residual: float, error: float, below: float) -> TileSums:
@@ -177,5 +189,44 @@ def _measure(X: Any, M: Any, upper: Any, weights: Any, a: int, b: int, p: Any, v
             c = max(s, -m)
             residual += s * s
             clipped += c * c
+        value[i] += 0.5 * residual
+        error[i] += clipped
+
+
+def _curve(
+    X: Any,
+    M: Any,
+    upper: Any,
+    weights: Any,
+    a: int,
+    b: int,
+    p: Any,
+    places: Any,
+    slopes: Any,
+    curvatures: Any,
+    counts: Any,
+    value: Any,
+    error: Any,
+) -> None:
+    """``TileLoops.curve``: an entry is active where max(x, m) > 0, and elsewhere it costs nothing."""
+    for i in range(X.shape[0]):
+        line, given, count = X[i, a:b], M[i, a:b], counts[i]
+        there, out, bent = places[i, count:], slopes[i, count:], curvatures[i, count:]
+        for j in range(line.size):
+            out[j] = max(line[j], given[j])
+        found = 0
+        for j in range(line.size):
+            there[found] = j  # without a branch: an entry that is flat is written over by the next
+            found += 1 if out[j] > 0.0 else 0
+        residual = clipped = 0.0
+        for k in range(found):
+            j = there[k]
+            m = float(given[j])
+            s = float(line[j]) - m
+            c = max(s, -m)
+            there[k], out[k], bent[k] = a + j, s, 1.0
+            residual += s * s
+            clipped += c * c
+        counts[i] += found
         value[i] += 0.5 * residual
         error[i] += clipped

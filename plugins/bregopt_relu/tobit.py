@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
-from bregopt_lowrank import NonnegativeLoss
+from bregopt_lowrank import NonnegativeLoss, Tile, TorchEntries
 
 from bregopt import Array, validate
 
@@ -70,6 +70,13 @@ class Tobit(NonnegativeLoss):
         s = max(x, 0.0) - m
         return s * s
 
+    @property
+    def formula(self) -> str:
+        return "max(0, {})"
+
+    def predict(self, X: Array) -> Array:
+        return np.maximum(X, 0.0)
+
     def arrays(self, X: Array, M: Array, upper: Array | None = None) -> tuple[Array, Array, Array, Array]:
         from scipy.special import log_ndtr
 
@@ -91,6 +98,39 @@ class Tobit(NonnegativeLoss):
             np.where(seen, 1.0, curvature),
             np.square(np.maximum(X, 0.0) - M),
         )
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        value, slope, _, error = self.tensors(torch, X, tile.M)
+        return TorchEntries(slope, value, error)
+
+    def tensors(self, torch: Any, X: Any, M: Any) -> tuple[Any, Any, Any, Any]:
+        """``arrays`` by torch."""
+        G = X / self.sigma
+        T = G.abs()
+        excess = _torch_excess(torch, T)
+        phi = torch.exp(-0.5 * T * T) / math.sqrt(2.0 * math.pi)
+        hazard = phi / (1.0 - phi / (T + excess))
+        below, S = G < 0, X - M
+        log = torch.where(below, -torch.special.log_ndtr(T), torch.log(math.sqrt(2.0 * math.pi) * (T + excess)))
+        value = torch.where(below, 0.0, 0.5 * X * X) + self.sigma**2 * log
+        slope = torch.where(below, self.sigma * hazard, X + self.sigma * excess)
+        curvature = torch.where(below, hazard * (hazard + T), ((T + excess) * excess).clamp(max=1.0))
+        seen = M > 0
+        return (
+            torch.where(seen, 0.5 * S * S, value),
+            torch.where(seen, S, slope),
+            torch.where(seen, 1.0, curvature),
+            (X.clamp(min=0.0) - M).square(),
+        )
+
+
+def _torch_excess(torch: Any, T: Any) -> Any:
+    """``_excess`` by torch."""
+    near, far, rest = T.clamp(max=FAR), T.clamp(min=FAR), torch.zeros_like(T)
+    for k in range(TERMS, 1, -1):
+        rest = k / (far + rest)
+    hazard = math.sqrt(2.0 / math.pi) / torch.special.erfcx(near / math.sqrt(2.0))
+    return torch.where(T < FAR, hazard - near, 1.0 / (far + rest))
 
 
 def _excess(T: Array) -> Array:

@@ -38,6 +38,17 @@ PARTS: dict[type, dict[str, Callable[..., Any]]] = {
     },
 }
 
+ALIASES: dict[str, tuple[str, ...]] = {
+    "nesterov": ("fista",),
+    "backtrack": ("backtracking", "line-search"),
+    "max-iterations": ("max-iter", "iterations"),
+    "max-seconds": ("max-time", "seconds", "time"),
+    "tolerance": ("tol",),
+    "stationarity": ("gradient",),
+    "held-out": ("early-stopping",),
+}
+"""Other names that people know them by."""
+
 EXAMPLES = {
     "extrapolation": [
         "zero",
@@ -62,6 +73,18 @@ EXAMPLES = {
         "predicted(0.9)",
         "backtrack",
     ],
+    "stop": [
+        "max-iterations(5)",
+        "max-seconds(1)",
+        "max-products(20)",
+        "relative-error(0.5)",
+        "stationarity(0.5)",
+        "tolerance(0.5)",
+        "plateau(0.01, 3)",
+        "held-out",
+        "target(1)",
+        "not-finite",
+    ],
 }
 
 
@@ -69,7 +92,7 @@ EXAMPLES = {
 def bregopt_register(registry: Registrar) -> None:
     for interface, parts in PARTS.items():
         for name, part in parts.items():
-            registry.add(interface, name, part)
+            registry.add(interface, name, part, ALIASES.get(name, ()))
 
 
 @hookimpl

@@ -10,6 +10,10 @@ from bregopt.errors import IncompatibleError
 
 AGAIN = 20
 """Iterations between two computations of the subgradient."""
+ROUNDING = 1e-12
+"""The share of the objective by which rounding may raise it where it stands still."""
+LONG = 10
+"""How many times its patience a plateau waits where the objective never stands still."""
 
 
 def _limit(used: float, limit: float, status: Status, shown: str) -> Verdict | None:
@@ -119,21 +123,28 @@ class Tolerance(StopRule):
 @final
 @frozen
 class Plateau(StopRule):
-    """Stops when the objective fell by less than ``tolerance`` of itself over ``patience`` iterations."""
+    """Stops when the objective fell by at most ``tolerance`` of itself over ``patience`` iterations.
+
+    It may not have risen much more in between: momentum raises it for a while, and then there is more to gain. Where
+    rounding or a cycle never lets it stand still, the run stops once its least value over ten times as many iterations
+    is no lower than over those before.
+    """
 
     tolerance: float = field(default=1e-8, validator=validate.number(at_least=0))
     patience: int = field(default=10, validator=validate.whole(at_least=1))
 
     def judge(self, progress: Progress) -> Verdict | None:
         objectives = progress.history["objective"]
-        if len(objectives) <= self.patience:
-            return None
-        fell = objectives[-1 - self.patience] - objectives[-1]
-        if fell > self.tolerance * abs(objectives[-1]):
-            return None
-        return Verdict(
-            Status.PLATEAU, f"The objective fell by {max(fell, 0.0):.2e} only in {self.patience} iterations."
-        )
+        size = abs(objectives[-1])
+        small, recent = self.tolerance * size, objectives[-1 - self.patience :]
+        fell, spread = recent[0] - recent[-1], max(recent) - min(recent)
+        if len(recent) > self.patience and fell <= small and spread <= max(small, ROUNDING * size):
+            told = f"The objective fell by {max(fell, 0.0):.2e} only in {self.patience} iterations."
+            return Verdict(Status.PLATEAU, told)
+        long = LONG * self.patience
+        if len(objectives) >= 2 * long and min(objectives[-2 * long : -long]) - min(objectives[-long:]) <= small:
+            return Verdict(Status.PLATEAU, f"The least objective has not fallen for {long} iterations.")
+        return None
 
 
 @final

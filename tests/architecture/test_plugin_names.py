@@ -20,6 +20,9 @@ WORDS = {
     "__init__.py": {"balanced", "nesterov", "mycielskian", "synthetic"},  # public functions of the core itself
     "generated.py": {"mycielskian", "synthetic"},  # the built-in matrices of the core
     "saving.py": {"blocks"},  # a key of a saved state
+    "saved_result.py": {"blocks"},  # a key of a saved result
+    "curves.py": {"log"},  # a scale of matplotlib
+    "blocks.py": {"auto"},  # an aspect of matplotlib
     "check.py": {"target"},  # an argument of the command
     "plugins.py": {"paper"},  # a column of the catalogue, and an attribute of a Regularizer
     "run.py": {"stationarity"},  # a key of the record

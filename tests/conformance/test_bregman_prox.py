@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 import bregopt as bo
 from bregopt.host.compose import examples, resolve_prox
 
-REGULARIZERS = {label: H for label, H in examples("regularizer") if label != "graph(L)"}  # which fits U only
+OF_ONE_SHAPE = ("graph(", "group(")  # they hold a matrix or labels for three rows
+REGULARIZERS = {label: H for label, H in examples("regularizer") if not label.startswith(OF_ONE_SHAPE)}
 KERNELS = {
     "3ψ1 + wψ2": lambda w: Radial(a=3.0, b=w),
     "ψ1 + wψ2 + unequal blocks": lambda w: Radial(a=1.0, b=w, c={"U": 0.7 * w, "V": 0.2}),

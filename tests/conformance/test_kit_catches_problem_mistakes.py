@@ -205,7 +205,7 @@ def shifted(smooth, Y):
 
 
 def too_small(W):
-    return RIGHT[0].block.norms(W) | {"spectral": 0.9 * float(np.linalg.norm(np.asarray(W), 2))}
+    return {**RIGHT[0].block.norms(W), "spectral": 0.9 * float(np.linalg.norm(np.asarray(W), 2))}
 
 
 def stretched_gradient(evaluation):

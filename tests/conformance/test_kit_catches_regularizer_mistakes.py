@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 from planted import assert_caught
 
 import bregopt as bo
@@ -35,6 +36,9 @@ class Made(bo.Regularizer):
 
     def scalar(self):
         return self.claims.get("scalar")
+
+    def entry(self):
+        return self.claims["entry"] if "entry" in self.claims else super().entry()
 
     def convex_parts(self):
         return self.claims["parts"] if "parts" in self.claims else super().convex_parts()
@@ -163,6 +167,7 @@ MCP = Made(mcp, firm, SEPARABLE, weak_convexity=0.5, step_limit=2.0)
 SIMPLEX = Made(simplex, onto_simplex, CONVEX)
 HUBER = Made(huber, lambda X, t: np.where(np.abs(X) <= 1 + t, X / (1 + t), X - t * np.sign(X)), CONVEX | SEPARABLE)
 ELASTIC = Made(lambda X: l1(X) + ridge(X), lambda X, t: soft(X, t) / (1 + t), CONVEX | SEPARABLE, split=(L1, 1.0))
+ENTRY = bo.ScalarPenalty(l1=1.0).entry()
 SPELT = Made(l1, soft, CONVEX | SEPARABLE, scalar=bo.ScalarPenalty(l1=1.0))
 ABOVE = Made(
     lambda X: inside(X.min() >= -1e-9 * np.abs(X).max()),
@@ -238,6 +243,9 @@ REGULARIZERS = {
     "half the modulus": ("weak-convexity/holds", MCP, like(MCP, weak_convexity=0.25)),
     "split without its ridge": ("split/adds-up", ELASTIC, like(ELASTIC, split=(L1, 0.5))),
     "split not homogeneous": ("split/adds-up", ELASTIC, like(ELASTIC, split=(like(RIDGE, traits=HOMOGENEOUS), 1.0))),
+    "entry, another prox": ("entry/adds-up", SPELT, like(SPELT, entry=evolve(ENTRY, parameters=(1.01, 0, -9, 9)))),
+    "entry, another value": ("entry/adds-up", SPELT, like(SPELT, entry=evolve(ENTRY, value=lambda x, p: x * x))),
+    "entry, not separable": ("entry/adds-up", SPELT, like(SPELT, traits=CONVEX)),
     "scalar penalty of another weight": ("scalar/adds-up", SPELT, like(SPELT, scalar=bo.ScalarPenalty(l1=1.01))),
     "scalar penalty with a bound": ("scalar/adds-up", SPELT, like(SPELT, scalar=bo.ScalarPenalty(l1=1.0, low=0.0))),
     "scalar penalty, another value": ("scalar/adds-up", SPELT, like(SPELT, value=huber)),

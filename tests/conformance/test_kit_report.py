@@ -124,7 +124,7 @@ def test_a_counterexample_of_a_separable_regularizer_begins_with_its_block(H):
     assert at_rival < at_prox
 
 
-@pytest.mark.parametrize("part", [3, "l1", bo.Zero, bo.make("smooth", "factorization"), bo.make("stop", "plateau")])
+@pytest.mark.parametrize("part", [3, bo.Zero, bo.make("smooth", "factorization"), bo.make("method", "auto")])
 def test_what_has_no_checks_is_refused(part):
     with pytest.raises(IncompatibleError, match="There are checks for"):
         bo.testing.check(part)

@@ -20,7 +20,13 @@ import bregopt as bo
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = {"devices.md": pytest.mark.torch}
+"""Pages whose snippets need a package that the tests do not install; they run with the marker."""
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+every_page_to_run = pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=NEEDS.get(page.name, ()), id=str(page.relative_to(ROOT))) for page in PAGES],
+)
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -58,7 +64,9 @@ def script(page):
 
 
 def run(command, folder, **variables):
-    settings = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"} | variables
+    settings = (
+        os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"} | variables
+    )
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr}"
     return done.stdout
@@ -72,7 +80,7 @@ def assert_shows(shown, printed, where):
     assert all(math.isclose(float(a), float(b), rel_tol=0.1) for a, b in pairs), message
 
 
-@every_page
+@every_page_to_run
 def test_a_page_runs_as_it_is_written(page, tmp_path):
     for fence in fences(page):
         if fence.file:

@@ -7,7 +7,9 @@ import zipfile
 import zlib
 from collections.abc import Callable
 
+import h5py
 import numpy as np
+import pyarrow.parquet
 import scipy.io
 import scipy.sparse
 
@@ -80,6 +82,31 @@ def text(delimiter):
     return write
 
 
+def labelled(rng):
+    """As pandas writes a frame."""
+    M = matrix(rng, "f8", "i8")
+    lines = ["".join(f",{name}" for name in "abcdefg"[: M.shape[1]])]
+    lines += [
+        ",".join([f"row{k}", *("" if rng.random() < 0.1 else f"{it:g}" for it in row)]) for k, row in enumerate(M)
+    ]
+    return "\n".join(lines).encode()
+
+
+def parquet(rng):
+    M = matrix(rng, "f8", "i8")
+    names = {"name": [f"row{k}" for k in range(len(M))]} if rng.random() < 0.5 else {}
+    table = pyarrow.table(names | dict(zip("abcdefg", M.T, strict=False)))
+    return written(lambda file: pyarrow.parquet.write_table(table, file, compression=rng.choice(["snappy", "none"])))
+
+
+def h5(rng):
+    def write(file):
+        with h5py.File(file, "w") as store:
+            store.create_dataset("M", data=matrix(rng), compression="gzip" if rng.random() < 0.5 else None)
+
+    return written(write)
+
+
 SAMPLES: dict[str, Callable[[np.random.Generator], bytes]] = {
     "npy": npy,
     "npz": npz,
@@ -92,6 +119,10 @@ SAMPLES: dict[str, Callable[[np.random.Generator], bytes]] = {
     "csv": lambda rng: text(rng.choice([",", ";"]))(rng),
     "tsv": text("\t"),
     "txt": text(" "),
+    "labelled.csv": labelled,
+    "csv.gz": lambda rng: gzip.compress(labelled(rng), mtime=0),
+    "parquet": parquet,
+    "h5": h5,
 }
 """A right file of each type, by the end of its name."""
 

@@ -68,14 +68,39 @@ def _dense(X) -> np.ndarray:
 
 
 def read_text(path: Path) -> np.ndarray:
-    lines = [line.split("#")[0].replace('"', "") for line in io.StringIO(path.read_text("utf-8-sig"), newline=None)]
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    lines = [re.split(r"(?:^|\s)#", line)[0].replace('"', "") for line in io.StringIO(text, newline=None)]
     lines = [line.rstrip("\n") for line in lines if line.strip()]
     delimiter = next((mark for mark in "\t;," if mark in lines[:2][-1]), None)
     rows = [line.split(delimiter) for line in lines]
+    if not rows[0][0] and all(re.match("[a-z]", name) for name in rows[0][1:]):  # labels on both sides
+        return np.array([[float(field or "nan") for field in row[1:]] for row in rows[1:]])
     if not any(re.search(r"\d", field) or field.strip().lower() in ("nan", "inf") for field in rows[0]):
         rows = rows[1:]
     return np.array([[float(field) for field in row] for row in rows])
 
 
-READERS = {"npy": read_npy, "npz": read_npz, "mtx": read_mtx, "gz": read_mtx, "mat": read_mat}
-READERS |= dict.fromkeys(("csv", "tsv", "txt"), read_text)
+def read_parquet(path: Path) -> np.ndarray:
+    import polars
+
+    try:
+        return polars.read_parquet(path).drop("name", strict=False).to_numpy().astype(float)
+    except BaseException as error:  # polars panics, which is no Exception
+        raise ValueError("no answer") from error
+
+
+def read_h5(path: Path) -> np.ndarray:
+    import h5py
+
+    with h5py.File(path) as file:
+        return file["M"][()]
+
+
+READERS = {".npy": read_npy, ".npz": read_npz, ".mtx": read_mtx, ".mtx.gz": read_mtx, ".mat": read_mat}
+READERS |= dict.fromkeys((".csv", ".csv.gz", ".tsv", ".txt"), read_text)
+READERS |= {".parquet": read_parquet, ".h5": read_h5}
+
+
+def read(path: Path) -> np.ndarray:
+    return next(reader for suffix, reader in READERS.items() if path.name.endswith(suffix))(path)

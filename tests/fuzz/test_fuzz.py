@@ -15,7 +15,25 @@ HERE = Path(__file__).parent
 SEED = os.environ.get("BREGOPT_FUZZ_SEED", "0")
 FILES = os.environ.get("BREGOPT_FUZZ_COUNT", "2000")
 SPECS, A_FEW_FILES, A_FEW_SPECS = "5000", "40", "300"
-TYPES = (*("npy", "npz", "sparse.npz", "mtx", "mtx.gz", "mat", "compressed.mat", "version4.mat", "csv", "tsv", "txt"),)
+TYPES = (
+    *(
+        "npy",
+        "npz",
+        "sparse.npz",
+        "mtx",
+        "mtx.gz",
+        "mat",
+        "compressed.mat",
+        "version4.mat",
+        "csv",
+        "tsv",
+        "txt",
+        "labelled.csv",
+        "csv.gz",
+        "parquet",
+        "h5",
+    ),
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes and their limits as Linux has them")
 

@@ -371,3 +371,42 @@ def test_an_F_without_Gram_matrices_is_refused(method):
 def test_the_number_of_sweeps_is_checked():
     with pytest.raises(ParameterError, match="'sweeps' parameter of ECD must be a whole number >= 1"):
         bo.make("method", "ecd(sweeps=0)")
+
+
+@pytest.mark.parametrize("kind", ["nmf", "relu-nmd"])
+def test_columns_that_are_zero_in_both_factors_come_back_and_phi_never_rises(kind):
+    rng = np.random.default_rng(0)
+    M, U, V = rng.random((30, 4)) @ rng.random((4, 20)), rng.random((30, 4)), rng.random((4, 20))
+    U[:, 2:], V[2:] = 0.0, 0.0
+    H = {} if kind == "nmf" else {"U": "nonneg", "V": "nonneg"}
+    problem = bo.compose(kind, M, rank=4, **H)
+    result = bo.solve(problem, method="ecd", start=bo.Blocks(U=U, V=V), max_iterations=200)
+    assert result.objective < 1e-6 * result.history["objective"][0]
+    assert result.certificate.monotone
+    assert (np.diff(result.history["objective"]) <= 1e-12 * result.history["objective"][0]).all()
+
+
+def test_a_column_that_dies_on_the_way_comes_back():
+    M = np.kron(np.eye(3), np.ones((5, 4)))
+    U, V = np.kron(np.eye(3), np.ones((5, 1))), np.kron(np.eye(3), np.ones((1, 4)))
+    U[10:, 2], U[:5, 2], V[2] = 0.0, 0.1, np.r_[np.zeros(4), np.ones(4), np.zeros(4)]  # no use beside the others
+    result = bo.solve(bo.compose("nmf", M, rank=3), method="ecd", start=bo.Blocks(U=U, V=V), max_iterations=300)
+    assert result.objective < 1e-8
+    assert result.certificate.monotone
+
+
+def test_a_column_that_is_of_no_use_stays_zero():
+    M = np.outer(np.arange(1.0, 8), np.arange(1.0, 6))
+    start = bo.Blocks(U=np.arange(1.0, 8)[:, None] * [1, 0], V=np.array([[1], [0]]) * np.arange(1.0, 6))
+    result = bo.solve(bo.compose("nmf", M, rank=2), method="ecd", start=start, max_iterations=5)
+    assert not result.Y.U[:, 1].any()
+    assert result.objective == pytest.approx(0.0, abs=1e-20)
+
+
+def test_zero_columns_stay_where_others_would_raise_h():
+    M = np.outer(np.ones(7), np.ones(5))
+    start = bo.Blocks(U=np.ones((7, 1)) * [1, 0], V=np.array([[1], [0]]) * np.ones(5))
+    problem = bo.compose("relu-nmd", M, rank=2, U="l1(0.1)", V="l1(0.1)")
+    result = bo.solve(problem, method="ecd", start=start, max_iterations=5)
+    assert not result.Y.U[:, 1].any()
+    assert result.certificate.monotone

@@ -226,7 +226,14 @@ def test_a_loss_for_each_column_is_that_of_numpy(way, table, tmp_path):
 
 
 @pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("way", ["mask and weights", "few known", "float32"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param("mask and weights", marks=pytest.mark.long),  # all losses are compiled for each of them
+        "few known",
+        pytest.param("float32", marks=pytest.mark.long),
+    ],
+)
 def test_a_loss_for_each_column_is_that_of_numpy_compiled_and_in_tiles_that_cut_runs(way, table, tmp_path, small_tiles):
     small_tiles(least=12)
     given, rest, weights, meant = WAYS[way](table, tmp_path)

@@ -5,12 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse
-from bregopt_lowrank import ColumnLosses, Tile, as_local_matrix
-from bregopt_lowrank.newton import row_newton as row_steps
-from bregopt_lowrank.newton.row_models import embedded, spelt
+from attrs import evolve
+from bregopt_lowrank import ColumnLosses, as_local_matrix
+from bregopt_lowrank.newton.compiled_minimisers import minimise as compiled_minimise
+from bregopt_lowrank.newton.row_models import PlainModels, minimise, minimise_by_prox
 from bregopt_lowrank.newton.row_newton import judge, row_newton
 from bregopt_relu.relu import Relu
-from row_reference import reference_row_newton, reference_run
+from row_reference import line_value, reference_row_newton, reference_run
 from small_parts import NoBlock
 
 import bregopt as bo
@@ -28,9 +29,7 @@ def relu_of_low_rank(m=20, n=14, r=3, seed=0, scale=1.0):
 
 @pytest.fixture(params=["numpy", "compiled"])
 def route(request, monkeypatch):
-    """Both routes on matrices of any size."""
     monkeypatch.setenv("BREGOPT_COMPILE", "1" if request.param == "compiled" else "0")
-    monkeypatch.setattr(row_steps, "SMALL", 0)
     return request.param
 
 
@@ -97,6 +96,7 @@ def test_the_objective_never_rises_and_is_exact(spec, scale, form):
         assert dict(result.metrics) == pytest.approx(dict(evaluation.metrics), rel=1e-6)
 
 
+@pytest.mark.usefixtures("route")
 @pytest.mark.parametrize("spec", [*OTHERS, "l1-minus-ridge(0.3, 0.05)", "with-nonneg(huber(0.2))"])
 def test_the_objective_never_rises_for_any_separable_regularizer(spec):
     problem = bo.compose("relu-nmd", relu_of_low_rank(30, 20), rank=3, U=spec, V=spec)
@@ -117,20 +117,61 @@ def test_weights_of_their_own_for_entries_reach_what_one_weight_does():
     assert solve(0.1, lambda eta, shape: np.full(shape, eta)) == pytest.approx(whole, rel=0.02)
 
 
+@pytest.mark.parametrize("alike", [False, True], ids=["weights by entry", "one weight"])
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_a_regularizer_known_by_its_prox_has_the_same_models(by_columns):
+def test_a_regularizer_known_by_its_prox_has_the_same_minimisers(by_columns, alike):
     rng = np.random.default_rng(0)
     M, U, V = relu_of_low_rank(9, 14), rng.standard_normal((9, 3)), rng.standard_normal((3, 14))
-    weights = np.full((3, 9) if by_columns else (9, 3), 0.3)
-    loss = ColumnLosses.one(Relu(), 14)
-    one = embedded(loss, V, bo.make("regularizer", "l1", weights), U, by_columns=by_columns)
-    other, rows = spelt(loss, V, bo.ScalarPenalty(l1=0.3)), slice(2, 7)
-    made, wanted = (
-        models.fit(rows, U[rows] @ V, Tile(M[rows]), U[rows], np.geomspace(1e-3, 1, 5)) for models in (one, other)
-    )
+    weights = np.full((1, 1) if alike else (3, 9) if by_columns else (9, 3), 0.3)
+    rows, damping = slice(2, 7), np.geomspace(1e-3, 1, 5)
+    it = PlainModels(ColumnLosses.one(Relu(), 14), as_local_matrix(M), V).gather(rows, U[rows])
+    H = bo.make("regularizer", "l1", weights)
+    assert (bo.Trait.ROW_WISE in H.traits) == alike
+    made = minimise_by_prox(H, U.shape, by_columns, rows, it, U[rows], damping)
+    wanted = minimise(bo.ScalarPenalty(l1=0.3), rows, it, U[rows], damping)
     np.testing.assert_allclose(made.Z, wanted.Z, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(made.fall, wanted.fall, rtol=1e-10)
     np.testing.assert_allclose(made.residual, wanted.residual, rtol=1e-10)
+
+
+BENT = ["mcp(0.2, 3)", "scad(0.2)", "capped-l1(0.2, 0.5)", "log(0.1, 0.5)", "exp(0.2, 2)", "l0(0.05)", "lp(0.1, 0.5)"]
+BENT += [
+    "lp(0.1, '2/3')",
+    "huber(0.2)",
+    "l1-minus-ridge(0.3, 0.05)",
+    "with-nonneg(mcp(0.2, 3))",
+    "scaled(scad(0.2), 2)",
+]
+BENT += ["with-ridge(l0(0.05), 0.3)"]
+
+
+@pytest.mark.parametrize("spec", BENT)
+def test_the_compiled_minimiser_takes_the_coordinate_steps_of_the_prox(spec):
+    rng = np.random.default_rng(3)
+    H, V, damping = bo.make("regularizer", spec), rng.standard_normal((3, 14)), np.geomspace(0.01, 1, 9)
+    U = H.prox(rng.standard_normal((9, 3)), 1e-12)
+    it = PlainModels(ColumnLosses.one(Relu(), 14), as_local_matrix(relu_of_low_rank(9, 14)), V).gather(slice(0, 9), U)
+    wanted = minimise_by_prox(H, U.shape, False, slice(0, 9), it, U, damping)
+    found = compiled_minimise(H.entry(), None, 1.0 / (0.9 * H.step_limit), evolve(it, B=it.B.copy()), U, damping)
+    np.testing.assert_allclose(found.Z, wanted.Z, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.fall, wanted.fall, rtol=1e-8, atol=1e-9)
+    drop = [H.value(u[None]) - H.value(z[None]) for u, z in zip(U, found.Z, strict=True)]
+    np.testing.assert_allclose(found.drop, drop, rtol=1e-9, atol=1e-9)
+    assert not np.array_equal(found.Z, U)
+
+
+def test_the_first_step_of_a_row_has_the_damping_with_which_it_falls_more():
+    rng = np.random.default_rng(1)
+    M, U, V = relu_of_low_rank(200, 6, 6), 3.0 * rng.standard_normal((200, 6)), rng.standard_normal((6, 6))
+    loss, data, H = ColumnLosses.one(Relu(), 6), as_local_matrix(M), bo.make("regularizer", "l1(0.2)")
+    first, *others = (row_newton(loss, data, U, V, np.full(200, at), H) for at in (0.0, 0.1, 1.0))
+
+    def of_rows(made):
+        return [line_value(u, V, m)[0] + 0.2 * np.abs(u).sum() for u, m in zip(made.U, M, strict=True)]
+
+    np.testing.assert_allclose(of_rows(first), np.minimum(*map(of_rows, others)), rtol=1e-12)
+    assert len(set(np.argmin([of_rows(other) for other in others], axis=0))) == 2, "both are the better one somewhere"
+    assert first.products == pytest.approx(others[0].products + 1)
 
 
 def test_where_only_the_prox_is_known_a_row_must_lie_below_its_model():
@@ -304,3 +345,45 @@ def test_on_a_mycielskian_graph_it_is_far_ahead_for_the_same_products():
         bo.solve(problem, method=method, stop="max-products(300)") for method in ("masked-newton", "aapb")
     )
     assert newton.objective < 0.95 * bregman.objective
+
+
+def test_where_one_factor_is_fixed_a_row_does_not_depend_on_the_others():
+    M, V = relu_of_low_rank(m=30), 3.0 * np.random.default_rng(1).standard_normal((3, 14))
+    U = np.random.default_rng(2).standard_normal((30, 3))
+
+    def after_ten(rows):
+        problem = bo.compose("relu-nmd", M[rows], V=bo.Fixed(V), U="l1(0.1)")
+        return bo.solve(problem, method="masked-newton", start=bo.Blocks(U=U[rows]), max_iterations=10).Y.U
+
+    np.testing.assert_allclose(after_ten(slice(10, 13)), after_ten(slice(0, 30))[10:13], rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_exact_fit_of_sparse_least_squares_may_round_to_a_value_below_zero(seed):
+    rng = np.random.default_rng(seed)
+    M = rng.random((40, 3)) * (rng.random((40, 3)) < 0.4)
+    problem = bo.compose("low-rank", scipy.sparse.csr_array(M), V=bo.Fixed(rng.standard_normal((3, 3))))
+    result = bo.solve(problem, method="masked-newton", max_iterations=40)
+    assert result.metrics["relative_error"] < 1e-6
+
+
+@pytest.mark.parametrize("form", ["dense", "missing", "few known"])
+def test_rows_of_different_losses_have_the_value_that_a_pass_has(form):
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 40))
+    table = np.hstack(
+        [truth[:, :20], np.where(truth[:, 20:35] > 0, 1.0, -1.0), np.clip(np.round(truth[:, 35:] + 3), 1, 5)]
+    )
+    options = {}
+    if form == "missing":
+        table[rng.random(table.shape) < 0.1] = np.nan
+    elif form == "few known":
+        table, options = scipy.sparse.csr_array(table * (rng.random(table.shape) < 0.3)), {"missing": "zeros"}
+    losses = {"0:20": "huber(0.5)", "20:35": "logistic", "35:": "ordinal(5)"}
+    problem = bo.compose("low-rank", table, rank=4, loss=losses, U="ridge(0.1)", V="ridge(0.1)", **options)
+    run = bo.iterate(problem, method="masked-newton")
+    states = [next(run) for _ in range(5)]
+    for state in states:
+        seen = run.problem.oracle.evaluate(state.Y)
+        assert state.objective == pytest.approx(seen.value + run.problem.regularizer.value(state.Y), rel=1e-10)
+    assert states[-1].objective < 0.5 * states[0].objective

@@ -6,7 +6,7 @@ import scipy.sparse
 import sparse
 
 import bregopt as bo
-from bregopt.errors import BregoptError, DataError, IncompatibleError, ParameterError, UnknownNameError
+from bregopt.errors import BregoptError, DataError, IncompatibleError, ParameterError, SpecError, UnknownNameError
 
 GOOD = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.5]])
 
@@ -108,10 +108,10 @@ ARGUMENTS = {
     "kernel of the wrong type": (lambda: bo.Problem(**parts(kernel=3)), ParameterError, "must be a Kernel"),
     "smooth of the wrong type": (lambda: bo.Problem(**parts(smooth=3)), ParameterError, "must be a SmoothPart"),
     "block of the wrong type": (lambda: bo.Problem(**parts(block=3)), ParameterError, "must be a ClosedFormBlock"),
-    "no problem": (lambda: bo.solve(GOOD), IncompatibleError, "Expected a bregopt.Problem"),
+    "no problem": (lambda: bo.solve(3), IncompatibleError, "Expected a bregopt.Problem"),
     "unknown method": (lambda: bo.solve(good(), method="apbb"), UnknownNameError, "Did you mean"),
-    "unknown start": (lambda: bo.solve(good(), start="svd"), UnknownNameError, "'tsvd'"),
-    "start of the wrong type": (lambda: bo.solve(good(), start=3), IncompatibleError, "must be Blocks or a Start"),
+    "unknown start": (lambda: bo.solve(good(), start="tsv"), UnknownNameError, "'tsvd'"),
+    "start of the wrong type": (lambda: bo.solve(good(), start=3), SpecError, "A start is given by its name"),
     "start of the wrong shape": (lambda: bo.solve(good(), start=bo.Blocks(U=[[1.0]], V=[[1.0]])), DataError, "U: 2×1"),
     "start of other names": (lambda: bo.solve(good(), start=bo.Blocks(A=[[1.0]])), DataError, "Got Blocks(A: 1×1)"),
     "start with nan": (lambda: bo.solve(good(), start=_start(np.nan)), DataError, "nan or inf"),

@@ -6,6 +6,7 @@ One file of parts is right as it stands. Each case plants one mistake in it, in 
 import importlib.metadata
 import importlib.util
 import re
+import traceback
 import warnings
 from types import SimpleNamespace
 
@@ -457,7 +458,51 @@ def test_iterate_names_the_part_too(tmp_path):
     with pytest.raises(PartError) as caught:
         next(states)
     assert_named(caught.value, "H.prox", lines)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value.raised, ZeroDivisionError)
+
+
+def test_the_traceback_holds_the_lines_of_the_caller_and_of_the_author_only(tmp_path):
+    source, _ = planted("Stop.judge", "return 1 / 0")
+    with pytest.raises(PartError) as caught:
+        solve(loaded(tmp_path, source), "Stop.judge")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "bad.py" in shown
+    assert "return 1 / 0" in shown
+    assert "engine" not in shown
+    assert "direct cause" not in shown
+    assert len(shown.splitlines()) < 30
+
+
+NUMBERS = """
+import attrs
+import bregopt_lowrank as lowrank
+
+
+@attrs.frozen
+class Mine(lowrank.EntrywiseLoss):
+    bound = 1.0
+
+    @staticmethod
+    def entry(x, m):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return unknown", "Mine.entry raised NameError: name 'unknown' is not defined"),
+        ("return x - m", "Mine.entry must return three numbers, (e, e', e''). It returned -0.5"),
+        ("return x, m if x > -9 else [m], 1.0", "numba cannot compile what is at"),
+    ],
+)
+def test_a_mistake_in_a_loss_is_one_line_with_its_place(body, told, tmp_path):
+    bad = loaded(tmp_path, NUMBERS.format(body=body))
+    with pytest.raises(PartError) as caught:
+        bo.compose("low-rank", np.ones((4, 3)), rank=1, loss=bad.Mine())
+    assert told in str(caught.value)
+    assert re.search(r"bad\.py:1[0-2]\b", str(caught.value))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])

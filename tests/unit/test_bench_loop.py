@@ -102,11 +102,20 @@ def test_a_loop_that_differs_is_an_error(call, monkeypatch):
     assert "The loops differ by" in err
 
 
+@pytest.mark.parametrize("method", ["apb", "palm"])
+def test_other_methods_take_the_iterates_of_plain_numpy_too(method, call):
+    found = rows(
+        call, "--method", method, *(word for loss in ("relu", "huber(0.5)", "logistic") for word in ("--loss", loss))
+    )
+    assert [row["method"] for row in found] == [method] * 3
+    assert all(row["apart"] < 1e-12 for row in found)
+
+
 def test_a_table_has_a_row_for_every_loss_and_size(call):
     code, out, err = call("bench", "loop", "--loss", "relu", "--loss", "huber(0.5)", "--size", "30x20:2", *SMALL)
     assert (code, err) == (0, "")
-    shown = [line.split()[:2] for line in out.splitlines() if "float64" in line]
-    assert shown == [[loss, size] for size in ("30×20", "40×30") for loss in ("relu", "huber(0.5)")]
+    shown = [line.split()[:3] for line in out.splitlines() if "float64" in line]
+    assert shown == [["aapb", loss, size] for size in ("30×20", "40×30") for loss in ("relu", "huber(0.5)")]
     assert max(map(len, out.splitlines())) <= 110
 
 

@@ -409,7 +409,9 @@ def test_a_run_that_does_not_move_comes_to_an_end():
     assert run.status is bo.Status.MAX_PRODUCTS
 
     def progress(products):
-        return bo.Progress(len(products), 0.0, products[-1], 0.0, {}, None, {"products": products}, lambda: None)
+        return bo.Progress(
+            len(products), bo.Blocks(U=0.0), 0.0, products[-1], 0.0, {}, None, {"products": products}, lambda: None
+        )
 
     assert rest.judge(progress([3.0] * cases.PATIENCE)) is None
     assert rest.judge(progress([1.0, *[3.0] * cases.PATIENCE])) is None

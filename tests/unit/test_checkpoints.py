@@ -13,7 +13,7 @@ import scipy.sparse
 import bregopt as bo
 from bregopt.engine import checkpoint as checkpoint_module
 from bregopt.engine.checkpoint import Checkpoints, checkpoints_in, read_last
-from bregopt.errors import CheckpointWarning, FileError, IncompatibleError, ParameterError
+from bregopt.errors import CheckpointWarning, FileError, IncompatibleError, InterruptedWarning, ParameterError
 from bregopt.host import resume as resume_module
 
 M = np.maximum(0, np.random.default_rng(0).standard_normal((14, 11)))
@@ -420,20 +420,28 @@ def python_handler():
 
 
 @pytest.mark.usefixtures("python_handler")
-def test_ctrl_c_leaves_a_checkpoint_and_is_raised(tmp_path):
+def test_ctrl_c_leaves_a_checkpoint_and_is_raised_where_asked(tmp_path):
     problem = bo.compose("relu-nmd", M, rank=3)
     with pytest.raises(KeyboardInterrupt, match=r"The run is saved in .*bregopt\.resume"):
-        bo.solve(problem, method="aapb", max_iterations=12, checkpoint=tmp_path, observers=[press_at(5)])
+        bo.solve(
+            problem,
+            method="aapb",
+            max_iterations=12,
+            checkpoint=tmp_path,
+            observers=[press_at(5)],
+            on_interrupt="raise",
+        )
     assert read_last(tmp_path).iteration == 5
     assert_same(bo.resume(tmp_path), bo.solve(problem, method="aapb", max_iterations=12))
 
 
 @pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("saved", [True, False])
-def test_ctrl_c_returns_the_best_result_where_asked(saved, tmp_path):
+def test_ctrl_c_returns_the_best_result_so_far(saved, tmp_path):
     problem = bo.compose("relu-nmd", M, rank=3)
     kept = {"checkpoint": tmp_path} if saved else {}
-    result = bo.solve(problem, max_iterations=12, observers=[press_at(5)], on_interrupt="return", **kept)
+    with pytest.warns(InterruptedWarning, match=r"Ctrl-C after 5 iterations.*on_interrupt='raise'"):
+        result = bo.solve(problem, max_iterations=12, observers=[press_at(5)], **kept)
     assert result.status is bo.Status.INTERRUPTED
     assert result.iterations == 5
     assert bool(checkpoints_in(tmp_path)) is saved
@@ -442,10 +450,11 @@ def test_ctrl_c_returns_the_best_result_where_asked(saved, tmp_path):
 
 
 @pytest.mark.usefixtures("python_handler")
-def test_without_either_ctrl_c_ends_at_once():
+def test_without_a_checkpoint_ctrl_c_is_raised_at_once_where_asked():
     seen = []
+    watching = [press_at(5), lambda state: seen.append(state.iteration)]
     with pytest.raises(KeyboardInterrupt):
-        bo.solve(bo.compose("relu-nmd", M, rank=3), observers=[press_at(5), lambda state: seen.append(state.iteration)])
+        bo.solve(bo.compose("relu-nmd", M, rank=3), observers=watching, on_interrupt="raise")
     assert seen == [0, 1, 2, 3, 4]
 
 

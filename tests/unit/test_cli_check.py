@@ -143,7 +143,7 @@ def test_everything_is_told_in_one_line_a_part(call, monkeypatch):
         (["nonsense"], "nonneg"),
         (["kernel:l1"], "There is no kernel named 'l1'"),
         (["sort:l1"], "There is no kind of part"),
-        (["plateau"], "There are no checks"),
+        (["auto"], "There are no checks"),
         (["missing.py"], "does not exist"),
         (["l1", "--seed", "-1"], "--seed"),
         (["block:nonsense"], "no block"),

@@ -16,7 +16,8 @@ import bregopt
 from bregopt.cli.main import main
 from bregopt.cli.new import contents
 
-KINDS = ["regularizer", "kernel", "problem", "loss"]
+RULES = ["method", "extrapolation", "step", "stop", "start"]
+KINDS = ["regularizer", "kernel", "problem", *RULES, "loss", "model"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -122,9 +123,9 @@ def test_what_fails_half_way_leaves_nothing_behind(call, tmp_path, monkeypatch):
 
 
 def test_a_kind_that_cannot_be_made_is_refused(call, tmp_path):
-    code, _, err = call("new", "method", "mine", "--dir", tmp_path)
+    code, _, err = call("new", "smooth", "mine", "--dir", tmp_path)
     assert code == 2
-    assert "must be one of 'regularizer', 'kernel', 'problem', 'loss'. Got 'method' instead." in err
+    assert f"must be one of {', '.join(map(repr, KINDS))}. Got 'smooth' instead." in err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,7 +150,7 @@ def test_a_plugin_brings_the_templates_of_its_kinds(call, tmp_path, monkeypatch)
     assert (tmp_path / "wine" / "src" / "bregopt_wine" / "__init__.py").read_text(encoding="utf-8") == 'name = "wine"'
     code, _, err = call("new", "blue", "sky", "--dir", tmp_path)
     assert code == 2
-    assert "'loss', 'deep-red'. Got 'blue' instead." in err
+    assert "'model', 'deep-red'. Got 'blue' instead." in err
 
 
 USES = {
@@ -186,6 +187,33 @@ USES = {
                 print(type(error).__name__)
             else:
                 raise AssertionError("wrong input was taken")
+        """,
+    "method": """
+        problem = bo.compose("relu-nmd", M, rank=3, U="l1(0.1)", V="l1(0.1)")
+        result = bo.solve(problem, method="my-part", max_iterations=40)
+        """,
+    "extrapolation": """
+        problem = bo.compose("relu-nmd", M, rank=3)
+        result = bo.solve(problem, method="aapb(beta=my-part(0.5))", max_iterations=40)
+        """,
+    "step": """
+        problem = bo.compose("relu-nmd", M, rank=3)
+        result = bo.solve(problem, method="apb(step=my-part(0.7))", max_iterations=40)
+        """,
+    "stop": """
+        problem = bo.compose("relu-nmd", M, rank=3, U="l1(9)", V="l1(9)")
+        result = bo.solve(problem, method="apb", stop="my-part(0.9)")
+        assert (result.Y.flat == 0).mean() >= 0.9 and result.status is bo.Status.TARGET, result.reason
+        """,
+    "start": """
+        problem = bo.compose("relu-nmd", M, rank=3)
+        result = bo.solve(problem, method="apb", start="my-part(0.5)", max_iterations=40)
+        assert 0 <= next(bo.iterate(problem, start="my-part(0.5)")).Y.flat.min()
+        """,
+    "model": """
+        problem = bo.compose("low-rank", M + 3.0, rank=2, model="my-part")
+        result = bo.solve(problem, method="apb", max_iterations=40)
+        assert bo.solve(problem, max_iterations=100).metrics["relative_error"] < 0.25
         """,
     "loss": """
         M[rng.random(M.shape) < 0.1] = np.nan
@@ -265,6 +293,13 @@ def test_an_installed_package_is_found_and_checked_by_its_name(kind, environment
         ("kernel", "0.5 * z**2 +", "0.4 * z**2 +", "divergence/definition"),
         ("loss", "(1.0 + root), z / root,", "(1.0 + root), 1.01 * z / root,", "loss/slope"),
         ("loss", "return 1.0\n", "return 0.9\n", "loss/bound"),
+        ("method", "iteration=state.iteration + 1,", "iteration=state.iteration,", "states/told"),
+        ("extrapolation", "0.99 * context.longest)", "0.99)", "beta/"),
+        ("step", "self.shrink * trial.step)", "trial.step / self.shrink)", "step/refuses"),
+        ("stop", "return bo.Verdict(bo.Status.TARGET, ", "return (bo.Status.TARGET, ", "stop/verdicts"),
+        ("start", "like(rng.uniform(", "like(np.random.default_rng().uniform(", "start/seeded"),
+        ("start", "own.flat.size))", "own.flat.size) / 0.0)", "start/points"),
+        ("model", "else on_factor[r:]", "else 0.9 * on_factor[r:]", "model/pull"),
     ],
 )
 def test_a_mistake_in_the_example_is_found_by_the_kit(kind, right, wrong, check, call, tmp_path):
@@ -293,7 +328,7 @@ def test_the_readme_of_each_kind_runs(environment):
         code = text.partition("```python\n")[2].partition("```")[0]
         done = python(code, environment, environment / "venv" / "bin" / "python")
         assert done.returncode == 0, done.stderr
-        assert "never rose" in done.stdout
+        assert "never rose" in done.stdout or kind in ("stop", "start", "model")
 
 
 def test_the_documentation_shows_what_is_printed(call, tmp_path, monkeypatch):

@@ -9,8 +9,10 @@ from scipy import sparse
 
 import bregopt as bo
 from bregopt.cli import solve as solve_module
-from bregopt.cli.problem import announced_shape, asked_model, counts, read_data, spelled
+from bregopt.cli.problem import asked_model, counts, spelled
 from bregopt.host.spec import parse
+from bregopt.matrices import read
+from bregopt.matrices.arrays import announced_shape
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 2)) @ RNG.standard_normal((2, 9))
@@ -223,7 +225,7 @@ def test_the_metrics_are_those_of_the_problem(call, solved):
 REFUSED = {
     "--problem nmf --set d=3": (
         "The problem 'nmf' takes no d: leave --set d=… out. It takes M, rank, U, V, mask, weights, missing, held_out, "
-        "kernel, dtype, threads."
+        "held_out_seed, kernel, dtype, threads."
     ),
     "--problem nmf(d=3)": "The problem 'nmf' takes no d: leave it out of --problem. It takes M, rank",
     "--problem nmf --set maks=known.npy": "leave --set maks=… out. Did you mean 'mask'? It takes M,",
@@ -348,8 +350,8 @@ def test_shapes_are_told_by_headers_alone(folder):
     assert announced_shape(folder / "M.npz") == X.shape  # as read_matrix chooses
     for name in ("sparse.npz", "nowhere.npy", "what.csv"):
         assert announced_shape(folder / name) is None
-    assert read_data(folder / "b.npy").shape == (12,)
-    np.testing.assert_array_equal(read_data(folder / "sparse.npz").toarray(), X)
+    assert read(folder / "b.npy", any_shape=True).shape == (12,)
+    np.testing.assert_array_equal(read(folder / "sparse.npz", any_shape=True).matrix.toarray(), X)
 
 
 def test_a_run_goes_on_with_its_problem_from_another_folder(folder, call, monkeypatch):

@@ -99,7 +99,7 @@ def test_help_is_quick_since_nothing_heavy_is_imported_for_it():
 
 
 @pytest.mark.parametrize(
-    ("args", "escaped"), [(["solve", "--max-iterations", "1"], "\\u03a6(Y"), (["plugins"], "\\u03c8")]
+    ("args", "escaped"), [(["solve", "--max-iterations", "1", "--certificate"], "\\u03a6(Y"), (["plugins"], "\\u03c8")]
 )
 def test_a_terminal_without_unicode_gets_escapes_and_no_traceback(args, escaped):
     process = start(*args, stdout=subprocess.PIPE, encoding="latin-1", env={"PYTHONIOENCODING": "latin-1"})

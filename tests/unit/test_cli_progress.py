@@ -7,8 +7,10 @@ import pytest
 from rich.console import Console
 
 import bregopt
-from bregopt.cli import progress
-from bregopt.cli.progress import Bar, terminal
+from bregopt.compile_clock import tell_of_compiling
+from bregopt.compiled import told_of_compiling
+from bregopt.host import progress
+from bregopt.host.progress import Bar, CompilingLine, terminal
 
 
 @pytest.fixture
@@ -28,6 +30,7 @@ def clock(monkeypatch):
 
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(progress, "clock", clock.perf_counter)
     return clock
 
 
@@ -70,6 +73,59 @@ def test_most_iterations_cost_one_look_at_the_clock(console, clock, monkeypatch)
         clock.now += 0.001
         bar.see(state)
     assert 3 <= len(updates) <= 10
+
+
+def test_the_bar_says_that_loops_are_compiled_until_the_next_iteration(console, clock):
+    with Bar(console, 20, None) as bar:
+        with told_of_compiling(bar.compiling):
+            tell_of_compiling("loop")
+        assert task(bar).description == "compiling once for this machine"
+        clock.now = 60.0
+        bar.see(states(1)[0])
+        assert task(bar).description.startswith("iteration 0/20")
+
+
+def test_the_bar_does_not_fill_while_loops_are_compiled(console, clock, monkeypatch):
+    monkeypatch.setattr(progress, "clock", lambda: 1.0)
+    with Bar(console, None, 10.0) as bar:
+        clock.now = 60.0
+        bar.see(states(1)[0])
+        assert task(bar).completed == 0.0
+
+
+def test_the_bar_knows_what_was_said_before_it_is_drawn(console):
+    bar = Bar(console, 20, None)
+    bar.compiling("loop")
+    with bar:
+        assert task(bar).description == "compiling once for this machine"
+
+
+def test_without_a_bar_it_is_one_line_however_many_loops_are_compiled(capsys):
+    line = CompilingLine()
+    with told_of_compiling(line.compiling):
+        for _ in range(3):
+            tell_of_compiling("loop")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert (
+        err
+        == "bregopt: compiling once for this machine, which takes some seconds; 'bregopt warm-up' does it beforehand\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"), [([], True), (["--no-progress"], True), (["-q"], False), (["--json"], False)]
+)
+def test_a_run_says_that_it_compiles_but_for_one_that_is_to_be_silent(call, monkeypatch, options, told):
+    def composed(*args, **kwargs):
+        tell_of_compiling("loop")
+        return compose(*args, **kwargs)
+
+    compose = bregopt.compose
+    monkeypatch.setattr(bregopt, "compose", composed)
+    code, _, err = call("solve", "--max-iterations", 1, *options)
+    assert code == 0
+    assert ("compiling once for this machine" in err) is told
 
 
 def test_ctrl_c_is_answered_at_once(console):

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import bregopt
-from bregopt.cli.solve import stop_options
-from bregopt.host.api import DEFAULT_ITERATIONS
-from bregopt.rules.interrupt import Interrupt
+from bregopt.host.api import iteration_limit
+from bregopt.host.defaults import MAX_ITERATIONS
 
 M = np.maximum(0.0, np.random.default_rng(0).standard_normal((12, 9)))
 
@@ -117,7 +116,9 @@ def test_the_summary_says_what_was_solved_how_well_and_why_it_ended(call, file):
         f"{result.metrics['relative_error']:.4g}",
         "The limit of 5 iterations was reached.",
         f"5 iterations, {result.counts.products:g} products",
-        *result.certificate.summary().splitlines(),
+        result.answer,
+        "Factors were not saved: add --out DIR.",
+        result.certificate.plain(),
     ):
         assert " ".join(text.split()) in " ".join(out.split())
 
@@ -179,11 +180,52 @@ def test_a_run_ends_by_the_rules_that_were_given_and_by_sensible_ones_otherwise(
     assert (code, json.loads(out)["status"]) == (0, status)
 
 
-def test_the_bar_knows_the_limit_of_iterations():
-    def limit(*stop, iterations=None, seconds=None, tolerance=None):
-        return stop_options(Interrupt(), stop, iterations, seconds, tolerance)["max_iterations"]
+@pytest.mark.parametrize("method", ["aapb", "auto"])
+def test_the_command_and_solve_stop_at_the_same_iteration(method, call, tmp_path):
+    np.save(tmp_path / "small.npy", np.eye(4) + 0.1)
+    problem = bregopt.compose("relu-nmd", np.eye(4) + 0.1, rank=2)
+    for limit in (None, 7, 400):
+        options = [] if limit is None else ["--max-iterations", limit]
+        _, out, _ = call("solve", tmp_path / "small.npy", "-r", 2, "--method", method, "--json", *options)
+        record, result = json.loads(out), bregopt.solve(problem, method=method, max_iterations=limit)
+        assert (record["iterations"], record["status"]) == (result.iterations, result.status.value)
+        assert record["objective"] == result.objective
+        assert result.status is (bregopt.Status.MAX_ITERATIONS if limit == 7 else bregopt.Status.PLATEAU)
 
-    assert limit() == limit("target(0)") == limit(tolerance=0.1) == DEFAULT_ITERATIONS
+
+def test_a_stop_rule_that_is_given_replaces_the_plateau():
+    problem = bregopt.compose("relu-nmd", np.eye(4) + 0.1, rank=2)
+    end = bregopt.solve(problem, method="aapb").iterations
+    assert end < 900
+    assert bregopt.solve(problem, method="aapb", stop="max-iterations(900)").iterations == 900
+    assert bregopt.solve(problem, method="aapb", tolerance=0.0, max_iterations=900).iterations == 900
+
+
+def test_a_finished_run_is_replaced_only_where_that_is_said(call, file, tmp_path):
+    args = ("solve", file, "--max-iterations", 3, "--out", tmp_path / "run", "-q")
+    assert call(*args)[0] == 0
+    before = (tmp_path / "run" / "run.json").read_text(encoding="utf-8")
+    code, _, err = call(*args, "--seed", 1)
+    assert (code, "holds a run already" in err, "--overwrite" in err) == (2, True, True)
+    assert (tmp_path / "run" / "run.json").read_text(encoding="utf-8") == before
+    assert call(*args, "--seed", 1, "--overwrite")[0] == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["seed"] == 1
+
+
+def test_the_record_says_which_method_was_used_and_what_was_tried(call, file):
+    record = json.loads(call("solve", file, "-r", 2, "--max-iterations", 30, "--json")[1])
+    result = bregopt.solve(bregopt.compose("relu-nmd", M, rank=2), max_iterations=30)
+    assert record["method"] == "auto"
+    assert record["method_used"] == repr(result.method)
+    assert record["notes"] == list(result.notes)
+    assert record["notes"][0].startswith("auto picked ")
+
+
+def test_the_bar_knows_the_limit_of_iterations():
+    def limit(stop="plateau", iterations=None, seconds=None):
+        return iteration_limit(bregopt.make("stop", stop), iterations, seconds)
+
+    assert limit() == limit("target(0)") == MAX_ITERATIONS
     assert limit(iterations=7) == 7
     assert limit(seconds=1.0) is limit("max-products(9)") is None
 

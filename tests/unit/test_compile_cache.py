@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
 
 import numba
 import numpy as np
@@ -171,15 +172,84 @@ def test_a_file_that_cannot_be_removed_does_not_end_a_run(double, folder, monkey
     assert len(told) == 2  # neither read nor kept
 
 
-@BOTH
-def test_no_folder_that_can_be_written_is_said_once(double, tmp_path, monkeypatch, compile_and_run):
+@pytest.fixture
+def no_folder(tmp_path, monkeypatch):
+    """None of numba's folders can be written; the one for temporary files is here."""
     (tmp_path / "file").touch()
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
     known = numba.core.caching.CompileResultCacheImpl._locator_classes  # the first is the folder that a user names
     monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", known[:1])
-    with pytest.warns(FaultWarning, match=r"cannot be kept: .*Set NUMBA_CACHE_DIR to a folder") as told:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return temporary
+
+
+@BOTH
+def test_without_a_folder_that_lasts_a_temporary_one_is_taken_and_it_is_said_once(double, no_folder, compile_and_run):
+    with pytest.warns(FaultWarning, match="cannot be kept in a folder that lasts: they are kept in .* Set NUM") as told:
+        assert [compile_and_run(double) for _ in range(3)] == [False, True, True]
+    assert len(told) == 1
+    assert str(no_folder) in str(told[0].message)
+    (private,) = no_folder.iterdir()
+    assert private.stat().st_mode & 0o077 == 0, "machine code is read from it"
+
+
+def shared(place):
+    place.mkdir()
+    place.chmod(0o777)
+
+
+def elsewhere(place):
+    place.with_name("elsewhere").mkdir(mode=0o700)
+    place.symlink_to(place.with_name("elsewhere"))
+
+
+@BOTH
+@pytest.mark.skipif(os.name == "nt", reason="the temporary folder belongs to the user there")
+@pytest.mark.parametrize("made", [shared, elsewhere])
+def test_a_temporary_folder_that_others_may_write_into_is_not_trusted(double, no_folder, compile_and_run, made):
+    made(no_folder / f"bregopt-{os.getuid()}")
+    with pytest.warns(FaultWarning, match=r"cannot be kept: others may write into .*Set NUMBA_CACHE_DIR") as told:
         assert [compile_and_run(double) for _ in range(2)] == [False, False]
     assert len(told) == 1
+    assert list(no_folder.rglob("*.nb?")) == []
+
+
+@BOTH
+def test_a_named_folder_that_cannot_be_written_is_said_once(double, tmp_path, monkeypatch, compile_and_run):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    with pytest.warns(FaultWarning, match="in .*file, the folder of NUMBA_CACHE_DIR: they are kept in .*__py") as told:
+        assert [compile_and_run(double) for _ in range(2)] == [False, True]
+    assert len(told) == 1
+
+
+@BOTH
+def test_a_folder_that_can_only_be_read_is_read(double, tmp_path, folder, monkeypatch, compile_and_run):
+    compile_and_run(double)
+    monkeypatch.setattr(compile_cache.GIVEN, "from_function", classmethod(lambda *given: None))
+    monkeypatch.setattr(os, "access", lambda path, mode: not path.startswith(str(folder)))
+    assert compile_and_run(double), "without a word"
+    assert list((tmp_path / "__pycache__").glob("*.nb?")) == []
+
+
+def test_a_folder_that_is_named_gets_what_another_has_already(double, folder, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    assert [by_jit(double), by_jit(double)] == [False, True]
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+    assert [by_jit(double), by_jit(double)] == [False, True], "an image that is made takes all with it"
+
+
+def test_without_a_home_no_folder_of_that_name_is_made(double, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(compile_cache, "_home", lambda: "~/.cache/numba")
+    monkeypatch.setattr(compile_cache.BESIDE, "from_function", classmethod(lambda *given: None))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.warns(FaultWarning, match="in a folder that lasts"):
+        by_jit(double)
+    assert not (tmp_path / "~").exists()
 
 
 LOSSES = """

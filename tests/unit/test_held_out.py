@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import bregopt as bo
-from bregopt.errors import IncompatibleError, ParameterError
+from bregopt.errors import DataError, IncompatibleError, ParameterError
 
 
 def noisy(seed=0):
@@ -24,7 +24,7 @@ def judged(errors, patience=3):
     """What the rule says of a run with these held-out errors."""
     metrics = {"held_out_error": errors[-1]}
     history = {"held_out_error": errors}
-    progress = bo.Progress(len(errors) - 1, 0.1, 9.0, 1.0, metrics, None, history, lambda: None)
+    progress = bo.Progress(len(errors) - 1, bo.Blocks(U=0.0), 0.1, 9.0, 1.0, metrics, None, history, lambda: None)
     return bo.make("stop", f"held-out({patience})").judge(progress)
 
 
@@ -90,6 +90,45 @@ def test_the_error_in_the_history_is_that_of_entries_that_the_fit_does_not_see(f
     error = np.linalg.norm((M - result.Y.U @ result.Y.V)[tested]) / np.linalg.norm(M[tested])
     assert result.history["held_out_error"][-1] == pytest.approx(error, rel=1e-10)
     assert len(result.history["held_out_error"]) == 31
+
+
+def test_the_seed_says_which_entries_are_held_out():
+    drawn = [
+        bo.compose("low-rank", noisy(), rank=2, held_out=0.2, held_out_seed=seed).block.held_out.matrix().toarray() != 0
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0] != drawn[2]).any()
+    np.testing.assert_array_equal(drawn[0], problem().block.held_out.matrix().toarray() != 0)
+    for wrong in (-1, 0.5, True):
+        with pytest.raises(ParameterError, match="held_out_seed"):
+            bo.compose("low-rank", noisy(), rank=2, held_out=0.2, held_out_seed=wrong)
+
+
+def test_relu_nmd_holds_entries_out_and_still_refuses_nan():
+    M = np.maximum(0.0, np.nan_to_num(noisy()))
+    it = bo.compose("relu-nmd", M, rank=3, held_out=0.2, held_out_seed=3)
+    result = bo.solve(it, method="aapb", max_iterations=30)
+    tested, fitted = it.block.held_out.matrix(), ~np.isnan(it.block.M.read(slice(0, 30)).M)
+    rows, columns = tested.nonzero()
+    assert not fitted[rows, columns].any()
+    assert tested.nnz + fitted.sum() == M.size
+    X = np.maximum(0.0, result.Y.U @ result.Y.V)[~fitted]
+    error = np.linalg.norm(M[~fitted] - X) / np.linalg.norm(M[~fitted])
+    assert result.metrics["held_out_error"] == pytest.approx(error, rel=1e-10)
+    M[0, 0] = np.nan
+    with pytest.raises(DataError, match="1 entries that are nan"):
+        bo.compose("relu-nmd", M, rank=3, held_out=0.2)
+
+
+def test_a_sparse_matrix_stays_sparse_and_has_the_same_entries_held_out_as_a_dense_one():
+    M = np.maximum(0.0, np.nan_to_num(noisy()) - 1.0)
+    dense, sparse = (bo.compose("relu-nmd", it, rank=2, held_out=0.2) for it in (M, scipy.sparse.csr_array(M)))
+    assert dense.block.M.source is not None
+    assert sparse.block.M.source is None
+    rows = slice(0, 30)
+    np.testing.assert_array_equal(sparse.block.M.read(rows).M, dense.block.M.read(rows).M)
+    np.testing.assert_array_equal(*(it.block.held_out.read(rows).M for it in (sparse, dense)))
 
 
 def test_for_labels_the_error_is_the_share_of_mistakes():

@@ -68,7 +68,7 @@ bo.load_plugin({str(write(tmp_path / "my.py"))!r})
 M = np.maximum(0, np.random.default_rng(0).standard_normal((12, 9)))
 mine = bo.make("regularizer", "mine(0.1)")
 for U in ("l1(0.1)", "mine(0.1)", mine):
-    result = bo.solve(bo.compose("relu-nmd", M, rank=2, U=U), max_iterations=20)
+    result = bo.solve(bo.compose("relu-nmd", M, rank=2, U=U), method="ecd", max_iterations=20)
     print(repr(result.objective))
 print([entry.provider for entry in bo.catalog("regularizer") if entry.name == "mine"])
 """
@@ -267,3 +267,47 @@ def test_a_method_that_resolves_maps_of_its_own_asks_no_more_the_longer_it_runs(
             undo()
         asked.append(len(calls))
     assert asked[0] == asked[1]
+
+
+ALIASED = """
+import bregopt as bo
+
+@bo.hookimpl
+def bregopt_register(registry):
+    registry.add(bo.Regularizer, "{name}", bo.Zero, aliases=({aliases}))
+"""
+
+
+def test_a_part_is_found_by_its_other_names_and_by_any_case(host, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(ALIASED.format(name="own-part", aliases="'ours', 'Mine-Too',"), encoding="utf-8")
+    host.load()
+    host.load_file(file)
+    for name in ("own-part", "ours", "OwnPart", "OWN_PART", "minetoo"):
+        assert host.registry.get("regularizer", name).factory is bo.Zero
+    (entry,) = [it for it in host.registry.entries("regularizer") if it.provider.startswith("plugin 'mine'")]
+    assert entry.names == ("own-part", "ours", "Mine-Too")
+
+
+@pytest.mark.parametrize(
+    ("name", "aliases", "told"),
+    [
+        ("lasso", "", "The regularizer 'lasso' is provided by .*'regularizers'.*, as another name of 'l1' and .*mine"),
+        ("own", "'ridge',", "The regularizer 'ridge' is provided by .*'regularizers'.* and .*as another name of 'own'"),
+        ("own", "'l2',", "'l2' is provided by .*as another name of 'ridge' and .*as another name of 'own'"),
+    ],
+)
+def test_an_alias_that_is_taken_is_an_error_naming_both(host, name, aliases, told, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(ALIASED.format(name=name, aliases=aliases), encoding="utf-8")
+    with pytest.raises(DuplicateNameError, match=told):
+        host.load_file(file)
+    assert host.registry.get("regularizer", "l2").name == "ridge"
+
+
+@pytest.mark.parametrize("aliases", ["'two words',", "'one'"])
+def test_an_alias_that_is_no_name_is_refused(host, aliases, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(ALIASED.format(name="own", aliases=aliases), encoding="utf-8")
+    with pytest.raises(PluginError, match=r"a name holds letters|must be a tuple of names"):
+        host.load_file(file)

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 import scipy.sparse
 from attrs import frozen
-from bregopt_lowrank import ColumnLosses, EntrywiseLoss, LowRankBlock, Tile, TileLoops, TileSums, as_local_matrix
+from bregopt_lowrank import (
+    ColumnLosses,
+    EntrywiseLoss,
+    Given,
+    LowRankBlock,
+    Tile,
+    TileLoops,
+    TileSums,
+    as_local_matrix,
+    local_matrix,
+)
 from bregopt_lowrank.oracle import FusedOracle
 from lowrank_cases import Rows, case
 
@@ -162,11 +172,14 @@ def given_measure(X, M, upper, weights, a, b, p, value, error):
         error[i] += total / (p[0] * p[0])
 
 
-def given_curve(x, m, upper, weights, a, b, p, places, slopes, curvatures, count):
-    for j in range(a, b):
-        places[count], slopes[count], curvatures[count] = j, x[j] - p[0] * m[j] - p[1], 1.0
-        count += 1
-    return count
+def given_curve(X, M, upper, weights, a, b, p, places, slopes, curvatures, counts, value, error):
+    for i in range(X.shape[0]):
+        for j in range(a, b):
+            s = X[i, j] - p[0] * M[i, j] - p[1]
+            places[i, counts[i]], slopes[i, counts[i]], curvatures[i, counts[i]] = j, s, 1.0
+            counts[i] += 1
+            value[i] += 0.5 * s * s
+            error[i] += s * s / (p[0] * p[0])
 
 
 @frozen
@@ -318,9 +331,12 @@ def test_the_loops_made_of_an_entry_are_those_written_by_hand(missing):
         return value, error
 
     def curve(loops):
-        places, slopes, curvatures = np.zeros(9, np.int64), np.zeros(9), np.zeros(9)
-        count = loops.curve(X[0], M[0], none, none, a, b, p, places, slopes, curvatures, 2)
-        return places, slopes, curvatures, count
+        places, slopes, curvatures = np.zeros((4, 9), np.int64), np.zeros((4, 9)), np.zeros((4, 9))
+        counts, value, error = np.full(4, 2), np.ones(4), np.ones(4)
+        loops.curve(X, M[i0 : i0 + 4, j0:], none, none, a, b, p, places, slopes, curvatures, counts, value, error)
+        for row, count in enumerate(counts):  # beyond there is what was written over
+            places[row, count:], slopes[row, count:], curvatures[row, count:] = 0, 0.0, 0.0
+        return places, slopes, curvatures, counts, value, error
 
     for form in (dense, sparse, line, measure, curve):
         for one, two in zip(form(made), form(given), strict=True):
@@ -332,9 +348,6 @@ def test_the_loops_made_of_an_entry_are_those_written_by_hand(missing):
 @pytest.mark.parametrize("known", LOSSES)
 def test_newton_on_rows_serves_a_loss_that_is_not_relu(known, by_entries, compiled, monkeypatch):
     """Every entry is active, so that it ends at the best matrix of rank 3."""
-    from bregopt_lowrank.newton import row_newton
-
-    monkeypatch.setattr(row_newton, "SMALL", 0)
     monkeypatch.setenv("BREGOPT_COMPILE", compiled)
     rng = np.random.default_rng(0)
     M = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20)) + 0.1 * rng.standard_normal((30, 20))
@@ -387,3 +400,9 @@ print(*(sum(found.values()) for found in compiled_walks.dense.stats[1:]))
     ]
     found = [run.stdout.split() for run in runs]
     assert found == [["0", "0", "0", "1"], ["1", "1", "1", "0"]]  # hits of the two tiles; hits, misses of the walk
+
+
+def test_rows_without_a_known_entry_have_no_error():
+    matrix = local_matrix(Given(np.full((2, 3), np.nan), part=True))
+    result = bo.solve(bo.compose("low-rank", matrix, V=bo.Fixed(np.eye(3)), U="ridge(1)"), max_iterations=5)
+    assert result.metrics["relative_error"] == 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attrs import frozen
 from small_parts import relu_matrix
 
 import bregopt as bo
@@ -255,8 +256,53 @@ class _Plain(bo.ClosedFormBlock):
 
 @pytest.mark.parametrize("rule", ["relative-error(0.1)", "stationarity(0.1)", "tolerance(0.1)"])
 def test_a_figure_that_is_nan_is_no_goal_that_was_reached(rule):
-    nan = float("nan")
-    progress = bo.Progress(3, 0.1, 9.0, 1.0, {"relative_error": nan}, nan, {"stationarity": [nan] * 4}, lambda: nan)
+    nan, Y = float("nan"), bo.Blocks(U=0.0)
+    progress = bo.Progress(3, Y, 0.1, 9.0, 1.0, {"relative_error": nan}, nan, {"stationarity": [nan] * 4}, lambda: nan)
     assert bo.make("stop", rule).judge(progress) is None
-    small = bo.Progress(8, 0.1, 9.0, 1.0, {"relative_error": nan}, 1e-9, {"stationarity": [1e-9] * 9}, lambda: nan)
+    small = bo.Progress(8, Y, 0.1, 9.0, 1.0, {"relative_error": nan}, 1e-9, {"stationarity": [1e-9] * 9}, lambda: nan)
     assert bo.make("stop", rule).judge(small) is None
+
+
+def ends_at(objectives, spec="plateau"):
+    rule = bo.make("stop", spec)
+    for k in range(len(objectives)):
+        history = {"objective": list(objectives[: k + 1])}
+        progress = bo.Progress(k, bo.Blocks(U=0.0), 0.1, 9.0, objectives[k], {}, None, history, lambda: None)
+        if rule.judge(progress) is not None:
+            return k
+    return None
+
+
+def test_a_plateau_is_where_the_objective_stands_still_whatever_its_unit():
+    falls = [1.0 + 0.5**k for k in range(200)]
+    end = ends_at(falls)
+    assert falls[end - 10] - falls[end] <= 1e-8 * falls[end] < falls[end - 11] - falls[end - 1]
+    assert ends_at([1e-9 * it for it in falls]) == ends_at([1e9 * it for it in falls]) == end
+    assert ends_at([0.7**k for k in range(200)]) is None  # to zero, and never still
+
+
+def test_momentum_that_raises_the_objective_is_no_plateau():
+    ripples = [1.0 + 0.99**k * (1.0 + 0.5 * np.cos(k / 3)) for k in range(400)]
+    assert any(now >= then for then, now in zip(ripples, ripples[10:], strict=False))
+    assert ends_at(ripples) is None
+
+
+def test_a_cycle_and_rounding_come_to_an_end():
+    assert ends_at([2.0 + (k % 2) for k in range(300)]) == 199
+    noise = np.random.default_rng(0).uniform(0.5, 1.5, 400) * 1e-28
+    assert ends_at([1.0, 0.5, *noise]) is not None
+
+
+def test_a_stop_rule_sees_the_point_of_its_state():
+    seen = []
+
+    @frozen
+    class Watching(bo.StopRule):
+        def judge(self, progress):
+            seen.append(progress.Y)
+
+    states = []
+    problem = bo.compose("relu-nmd", np.eye(4) + 0.1, rank=2)
+    result = bo.solve(problem, method="apb", stop=Watching(), max_iterations=3, observers=states.append)
+    assert [Y is state.Y for Y, state in zip(seen, states, strict=True)] == [True] * 4
+    assert seen[-1] is result.Y

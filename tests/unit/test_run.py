@@ -165,7 +165,7 @@ def test_rounding_above_a_start_that_meets_the_data_is_no_divergence(method, see
         bo.compose("relu-nmd", np.maximum(0, U @ V) * (1 / 9), rank=2),
         method=method,
         start=bo.Blocks(U=U * (1 / 3), V=V * (1 / 3)),
-        max_iterations=40,
+        stop="max-iterations(40)",
     )
     assert result.status is bo.Status.MAX_ITERATIONS
     assert result.metrics["relative_error"] < 1e-13

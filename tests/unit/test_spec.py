@@ -75,7 +75,7 @@ def test_parts_are_made_from_specs_numbers_and_objects():
     ("kind", "spec", "error", "message"),
     [
         ("regularizer", "l11", UnknownNameError, "Did you mean 'l1'"),
-        ("regularizer", "zzzzzz", UnknownNameError, "Known: ball, box"),
+        ("regularizer", "zzzzzz", UnknownNameError, "'bregopt plugins' lists the 37 that there are"),
         ("regulariser", "l1", UnknownNameError, "Did you mean 'regularizer'"),
         (
             "regularizer",
@@ -90,12 +90,12 @@ def test_parts_are_made_from_specs_numbers_and_objects():
         ("regularizer", "l0-ball(2.5)", ParameterError, "a whole number >= 1"),
         ("regularizer", "l0-ball(2, per=diagonal)", ParameterError, "one of 'all', 'row', 'column'"),
         ("regularizer", "ridge(inf)", ParameterError, "finite"),
-        ("regularizer", None, SpecError, "object or by a spec"),
+        ("method", None, SpecError, "by a spec such as"),
         ("extrapolation", "constant(1.5)", ParameterError, "< 1"),
         ("extrapolation", "assumption2(delta=0.1, epsilon=0.2)", ParameterError, "epsilon < delta"),
         ("step", "constant(0)", ParameterError, "> 0"),
         ("stop", "target", ParameterError, "objective"),
-        ("stop", 3, UnknownNameError, "constant"),
+        ("stop", 3, SpecError, "write 'max-iterations(3)' or 'tolerance(3)'"),
         ("method", "aapb(w=Z)", ParameterError, "one of 'Y', 'Ybar'"),
         ("kernel", "block-quadratic(U=-1)", ParameterError, ">= 0"),
         ("kernel", "block-quadratic", ParameterError, "a weight for a block"),

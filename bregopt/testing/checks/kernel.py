@@ -37,7 +37,7 @@ def usable(kernel: Kernel, draw: RandomPoints) -> None:
             if check_kernel(kernel, Y):
                 return
         except PartError as error:
-            if error.__cause__ is None:
+            if error.raised is None:
                 fail(str(error), snippet("print(part.value(Y), part.gradient(Y), part.divergence(Y, Y))", Y=Y))
             raised = raised or str(error)  # it may take other blocks
         except BregoptError as error:

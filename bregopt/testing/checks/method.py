@@ -1,4 +1,4 @@
-"""A method: its states can be saved, and the states that follow a loaded one are the same to the last bit."""
+"""A method: its states tell the truth, can be saved, and are followed by the same ones after loading, bit by bit."""
 
 import itertools
 import json
@@ -19,12 +19,28 @@ from bregopt.host.compose import compose, examples
 from bregopt.host.selection import prepare
 from bregopt.parts.regularizer import Regularizer, Zero
 from bregopt.problem import ResolvedProblem
-from bregopt.testing.outcomes import fail, not_applicable, snippet
+from bregopt.testing.outcomes import fail, not_applicable, number, snippet
 from bregopt.testing.search.random_points import RandomPoints
 
 BEFORE, AFTER = 6, 10
 """The iterations before a state is saved, and those that are compared after it."""
+DIGITS = 1e-9
+"""Of the size of Φ, to which a state has to tell it."""
 AGAIN = "print(bo.testing.check(part).table())"
+
+
+def told(method: Method, draw: RandomPoints) -> None:
+    """The iterations of a run are counted from 0, and each state tells Φ at its own Y, or an upper bound."""
+    problem, start = _problem(method, draw)
+    for k, (state, _) in enumerate(itertools.islice(_states(problem, method, start), BEFORE + 1)):
+        if state.iteration != k:
+            fail(f"State {k} calls itself state {state.iteration}", snippet(AGAIN))
+        evaluation = problem.oracle.evaluate(state.Y)
+        H = problem.regularizer.value(state.Y)
+        phi, room = evaluation.value + H, DIGITS * (evaluation.scale + abs(H))
+        if state.objective < phi - room or (state.exact and state.objective > phi + room):
+            says = "objective is" if state.exact else "bound of the objective is"
+            fail(f"State {k}: its {says} {number(state.objective)}, and Φ(Y) is {number(phi)}", snippet(AGAIN))
 
 
 def saved(method: Method, draw: RandomPoints) -> None:

@@ -1,4 +1,4 @@
-"""Other forms of H that it offers: split, scalar penalty, piece, convex parts, and the gradient of a smooth one."""
+"""Other forms of H that it offers: split, scalar penalty, entry, piece, convex parts, the gradient of a smooth one."""
 
 import math
 from collections.abc import Iterator
@@ -65,6 +65,27 @@ def scalar(H: Regularizer, draw: RandomPoints) -> None:
             if wanted is not None and not alike(one, wanted):
                 show = "print(part.value(X), part.scalar().values(X).sum(), part.scalar())"
                 fail(f"H(X) = {number(one)}, but {h} gives {number(wanted)}", snippet(show, X=point))
+
+
+def entry(H: Regularizer, draw: RandomPoints) -> None:
+    """The functions of one entry add up to H and are its prox."""
+    h = H.entry()
+    if h is None:
+        not_applicable("It has no functions of one entry.")
+    if Trait.SEPARABLE not in H.traits:
+        fail("It has functions of one entry, but does not claim SEPARABLE", snippet("print(part.traits)"))
+    case, p = RegularizerCase.of(H), np.array(h.parameters)
+    for X, step in case.points_and_steps(draw):
+        Z = case.prox(X, step)
+        found = np.reshape([h.prox(float(x), float(step), p) for x in X.flat], X.shape)
+        given = "h = part.entry()\np = np.array(h.parameters)"
+        if np.abs(found - Z).max() > 1e-9 * np.abs(X).max():
+            show = "print(np.reshape([h.prox(x, step, p) for x in X.flat], X.shape) - part.prox(X, step))"
+            fail(f"step {step:g}: the prox of an entry is not that of H", snippet(given, show, X=X, step=step))
+        one, other = case.value(Z), float(sum(h.value(float(z), p) for z in Z.flat))
+        if not alike(one, other):
+            show = "print(part.value(X), sum(h.value(x, p) for x in X.flat))"
+            fail(f"H(X) = {number(one)}, but its entries add up to {number(other)}", snippet(given, show, X=Z))
 
 
 def piece(H: Regularizer, draw: RandomPoints) -> None:

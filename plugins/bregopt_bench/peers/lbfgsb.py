@@ -28,7 +28,7 @@ def l_bfgs_b(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
         evaluation = problem.oracle.evaluate(Z, at=Z)
         products += evaluation.products
         objective = evaluation.value + H.value(Z)
-        recorder.see(products, lambda: (objective, evaluation.metrics.get("relative_error", math.nan)))
+        recorder.see(products, lambda: (objective, evaluation.metrics.get("relative_error", math.nan)), lambda: Z)
         return objective, (evaluation.gradient + Z.map(lambda name, X: weights[name] * X)).flat
 
     quiet = np.errstate(over="ignore", invalid="ignore")

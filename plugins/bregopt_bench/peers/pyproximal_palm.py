@@ -37,7 +37,11 @@ def pyproximal_palm(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trac
         return 0.5 * float(np.vdot(S, S)) + H.value(Blocks(U=U, V=V)), float(error) / scale
 
     recorder = PeerRecorder(stop)
-    operator = ReluMatrix(M, Y, lambda *found: recorder.see(found[0], lambda: figures(*found[1:])))
+
+    def record(products: float, U: Array, V: Array, S: Array) -> None:
+        recorder.see(products, lambda: figures(U, V, S), lambda: Blocks(U=U, V=V))
+
+    operator = ReluMatrix(M, Y, record)
     proxes = [Prox(H[name], Y[name].shape) for name in Y.names]
     with contextlib.suppress(EndedError), np.errstate(over="ignore", invalid="ignore"):
         PALM(operator, *proxes, *(Y[name].ravel() for name in Y.names), niter=ENDLESS)

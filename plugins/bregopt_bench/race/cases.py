@@ -71,7 +71,8 @@ def matrix(name: str, model: Any) -> Any:
     called = name.partition("(")[0].strip()
     if called in BUILT_IN:
         model.check_matrix(name)
-        return built_in(name)
+        spec = bregopt.parse_spec(name)
+        return built_in(spec.name, *spec.args, **spec.kwargs)
     path = Path(name)
     if not (path.suffix or path.exists()):
         known = " and ".join(BUILT_IN)

@@ -144,7 +144,7 @@ def _solving(method: Any) -> RunMethod:
     def run(problem: ResolvedProblem, Y: Blocks, stop: StopRule) -> Trace:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges is told of in the table
-                result = bregopt.solve(problem, method=method, start=Y, stop=stop)
+                result = bregopt.solve(problem, method=method, start=Y, stop=stop, on_interrupt="raise")
         except OverflowedError as error:  # in its first evaluation, before there is a result
             return Trace({name: np.empty(0) for name in COLUMNS}, Status.NOT_FINITE, str(error))
         return Trace(result.history, result.status, result.reason, result.notes)

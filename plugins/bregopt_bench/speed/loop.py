@@ -1,5 +1,6 @@
 """``bregopt bench loop``: iterations of the library against a loop written by hand in NumPy, iterate for iterate."""
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,15 +28,16 @@ from bregopt_bench.speed.matrices import BETA, METHOD, Size, size_type
 from bregopt_bench.speed.plain_loop import PlainLoop, numpy_code
 
 SIZE = Size(1000, 800, 20)
+METHODS = {"aapb": METHOD, "apb": "apb", "palm": "palm"}
 LOSSES = ("relu", "bounded-relu", "least-squares", "huber", "one-bit", "logistic")
 ETA = 0.01
 AGREES = 1e-8
 """How far the factors may be apart, against the largest of their entries."""
 NOTE = (
-    "An iteration of the paper's method, in ms. plain: by a loop written by hand in NumPy, which needs four products "
-    "where the library needs three. library/plain: below 1 the library is the faster one. apart: the largest "
-    "difference of the factors after {iterations} iterations, against their largest entry. Times are the best of "
-    "{repeats} rounds of {iterations} iterations."
+    "An iteration in ms, with the objective. plain: by a loop written by hand in NumPy, which needs four products for "
+    "aapb and palm where the library needs three. library/plain: below 1 the library is the faster one. apart: the "
+    "largest difference of the factors after {iterations} iterations, against their largest entry. Times are the best "
+    "of {repeats} rounds of {iterations} iterations."
 )
 
 
@@ -47,6 +49,15 @@ NOTE = (
     multiple=True,
     default=LOSSES,
     help=f"As 'huber(0.5)'; repeat for more.  [default: {', '.join(LOSSES)}]",
+)
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(list(METHODS)),
+    multiple=True,
+    default=("aapb",),
+    show_default=True,
+    help="Repeat for more.",
 )
 @click.option(
     "--size",
@@ -71,6 +82,7 @@ NOTE = (
 @json_option
 def loop(
     losses: Sequence[str],
+    methods: Sequence[str],
     sizes: Sequence[Size],
     iterations: int,
     eta: float,
@@ -78,7 +90,7 @@ def loop(
     repeats: int,
     as_json: bool,
 ) -> None:
-    """Time iterations of aapb with a constant β, against a loop of the same iterations in plain NumPy.
+    """Time iterations of aapb with a constant β, of apb or palm, against a loop of the same iterations in plain NumPy.
 
     The loop is what a researcher would write for this loss alone. Both have to reach the same factors, to eight digits.
     A loss of your own, loaded by --plugin, needs 'arrays', or an 'entry' that takes arrays as well as numbers.
@@ -87,6 +99,7 @@ def loop(
     Examples:
       bregopt bench loop
       bregopt bench loop --loss logistic --size 2000x1500:30
+      bregopt bench loop --loss relu --method apb --method palm --size 60x40:4
       bregopt bench loop --plugin my_loss.py --loss my-loss
     """
     for path in plugins:
@@ -97,9 +110,10 @@ def loop(
     with status_line(not as_json) as show:
         rows = []
         for size in sizes or (SIZE,):
-            for spec in losses:
-                show(f"measuring {spec}, {size}, rank {size.rank}")
-                rows.append(loop_row(drawn_for(spec, size, "float64", None, False), eta, iterations, repeats))
+            for method, spec in itertools.product(methods, losses):
+                show(f"measuring {method}, {spec}, {size}, rank {size.rank}")
+                timed = drawn_for(spec, size, "float64", None, False)
+                rows.append(loop_row(timed, eta, iterations, repeats, method))
     if as_json:
         record = {"machine": facts, "repeats": repeats, "iterations": iterations, "l1": eta, "rows": rows}
         click.echo(json.dumps(record, indent=2, allow_nan=False))
@@ -108,24 +122,27 @@ def loop(
     print_loops(rows, iterations, repeats)
 
 
-def loop_row(timed: TimedLoss, eta: float, iterations: int, repeats: int) -> dict[str, Any]:
+def loop_row(timed: TimedLoss, eta: float, iterations: int, repeats: int, method: str = "aapb") -> dict[str, Any]:
     """Seconds of an iteration by both loops, which have to agree."""
     code, H = numpy_code(timed), f"l1({eta!r})" if eta else "none"
     rest = {"rank": timed.matrix.rank, "loss": timed.spec, "upper": timed.upper}
-    problem = bregopt.compose("low-rank", timed.matrix.M, U=H, V=H, kernel="paper", **rest)
-    run = bregopt.iterate(problem, method=METHOD)
+    kernel = "paper" if method == "aapb" else "auto"
+    problem = bregopt.compose("low-rank", timed.matrix.M, U=H, V=H, kernel=kernel, **rest)
+    run = bregopt.iterate(problem, method=METHODS[method])
     Y = next(run).Y
     begin = run.moment()
-    plain = PlainLoop(code, timed.matrix.M, timed.loss.bound, BETA, eta, Y)
+    b = problem.kernel.pick(reduced=True).sample().strong_convexity
+    plain = PlainLoop(code, timed.matrix.M, timed.loss.bound, BETA, eta, Y, b)
 
     def library() -> Any:
-        run.go_on_from(begin)
-        for _ in range(iterations - 1):
-            next(run)
-        return next(run).Y
+        with run.problem.oracle.working():  # as in a run
+            run.go_on_from(begin)
+            for _ in range(iterations - 1):
+                next(run)
+            return next(run).Y
 
     def by_hand() -> Any:
-        return plain.run(iterations)
+        return plain.run(method, iterations)
 
     apart = difference(library(), by_hand()[:2])
     if not apart <= AGREES:
@@ -134,6 +151,7 @@ def loop_row(timed: TimedLoss, eta: float, iterations: int, repeats: int) -> dic
     library_seconds, plain_seconds = (seconds[name] / iterations for name in ("library", "plain"))
     return {
         **timed.facts(problem),
+        "method": method,
         "library_seconds": library_seconds,
         "plain_seconds": plain_seconds,
         "library_over_plain": library_seconds / plain_seconds,
@@ -155,6 +173,7 @@ def difference(Y: Any, factors: Sequence[Any]) -> float:
 def print_loops(rows: Sequence[dict[str, Any]], iterations: int, repeats: int) -> None:
     shown = [
         {
+            "method": row["method"],
             "loss": row["loss"],
             **shape_columns(row),
             "plain": milliseconds(row["plain_seconds"]),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 import bregopt
 from bregopt import ResolvedProblem
@@ -36,6 +36,10 @@ class TimedLoss:
         M, rank, dtype = self.matrix.M, self.matrix.rank, self.matrix.dtype
         rest = {"weights": self.weights, "upper": self.upper, "missing": self.missing, "dtype": dtype}
         return bregopt.compose("low-rank", M, rank=rank, loss=self.spec, **PARTS, **rest)
+
+    def on(self, device: str) -> "TimedLoss":
+        """With the matrix on a device."""
+        return evolve(self, matrix=self.matrix.on(device))
 
     def facts(self, problem: ResolvedProblem) -> Mapping[str, Any]:
         """Of the matrix and of the loss, and which pass the problem takes."""

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import click
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 import bregopt
 from bregopt import Blocks, ResolvedProblem
@@ -110,6 +110,12 @@ class TimedMatrix:
     def problem(self, **options: Any) -> ResolvedProblem:
         """The paper's model of M."""
         return paper_problem(self.M, self.rank, dtype=self.dtype, **options)
+
+    def on(self, device: str) -> "TimedMatrix":
+        """The matrix as a torch tensor on a device."""
+        from bregopt_torch import on_device
+
+        return evolve(self, M=on_device(self.M.astype(self.dtype), device))
 
 
 def drawn(size: Size, dtype: str) -> TimedMatrix:

@@ -1,11 +1,13 @@
 """``bregopt bench pass``: the pass of an iteration against the products it is made of and against plain NumPy."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 import bregopt
 from bregopt_bench.display import (
@@ -51,6 +53,11 @@ LOSS_NOTE = (
     "iteration/pass: an iteration of the paper's method against the pass inside of it. Times are the best of {repeats} "
     "rounds, in ms."
 )
+DEVICE_NOTE = (
+    "on {device}: the same figures by torch, M lying on that device, with the factors sent there and the sums brought "
+    "back. {device}/pass: below 1 it is faster than the pass without torch, in the same rounds. Times are the best of "
+    "{repeats} rounds, in ms."
+)
 RESIDUAL_NOTE = (
     "How much a pass gains where the residual UV − W is zero nearly everywhere: its products then take the non-zeros "
     "alone. Times are the best of {repeats} rounds, in ms."
@@ -74,6 +81,7 @@ STORED_NOTE = (
 @click.option("--weights", "weighted", is_flag=True, help="Give every entry a weight. For --loss.")
 @plugin_option
 @click.option("--dtype", type=click.Choice(DTYPES), help="Of M and of the products.  [default: one after the other]")
+@click.option("--device", metavar="NAME", help="Also by torch on this device, as cuda, mps or cpu.")
 @size_flag("--residual", RESIDUAL_SIZE, "Residuals with few non-zeros against dense ones.")
 @size_flag("--stored", STORED_SIZE, "A float32 matrix on disk, in a temporary folder.")
 @timing_options
@@ -86,6 +94,7 @@ def pass_(
     weighted: bool,
     plugins: Sequence[Path],
     dtype: str | None,
+    device: str | None,
     residual: Size | None,
     stored: Size | None,
     repeats: int,
@@ -106,10 +115,13 @@ def pass_(
       bregopt bench pass --file counts.mtx -r 30 --plot speed.png
       bregopt bench pass --loss logistic --loss 'huber(0.5)' --size 2000x3000:20
       bregopt bench pass --loss least-squares --missing zeros --size 3000x2000:20:0.01
+      bregopt bench pass --device cuda --dtype float32
     """
     others = residual is not None or stored is not None
     if others and (losses or missing or weighted):
         raise click.UsageError("--residual and --stored measure the ReLU pass: leave --loss out.")
+    if others and device is not None:
+        raise click.UsageError("--device measures the table of sizes: leave --residual and --stored out.")
     losses = losses or (("relu",) if missing or weighted else ())
     for path in plugins:
         bregopt.load_plugin(path)
@@ -119,18 +131,18 @@ def pass_(
     if plot is not None and not (sizes or file):
         raise click.UsageError("--plot draws the table of sizes: give --size or --file as well.")
     dtypes = DTYPES if dtype is None else (dtype,)
-    facts = machine()
+    facts = machine() if device is None else with_device(machine(), device)
     with status_line(not as_json) as show:
         rows = []
         if losses:
             for timed in _losses(sizes, file, rank, dtypes, losses, missing, weighted):
                 matrix = timed.matrix
                 show(f"measuring {timed.spec}, {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
-                rows.append(measure_loss(timed, repeats))
+                rows.append(measure_loss(timed, repeats, device))
         else:
             for matrix in _matrices(sizes, file, rank, dtypes):
                 show(f"measuring {matrix.name}, rank {matrix.rank}, {matrix.dtype}")
-                rows.append(measure(matrix, repeats))
+                rows.append(measure(matrix, repeats, device))
         residuals = []
         for kind in dtypes:
             if residual:
@@ -146,6 +158,8 @@ def pass_(
     print_machine(facts)
     if rows:
         (print_losses if losses else print_rows)(rows, repeats)
+    if device is not None:
+        print_device(rows, repeats, device)
     if residuals:
         print_residual(residuals, repeats)
     if on_disk:
@@ -176,6 +190,16 @@ def _losses(
     if file is not None:
         for matrix in in_file(file, rank, dtypes):
             yield from (TimedLoss(spec, matrix, missing, random_weights(matrix, weighted)) for spec in losses)
+
+
+def with_device(facts: dict[str, Any], name: str) -> dict[str, Any]:
+    """The machine with torch and its device, if they are there."""
+    from bregopt_torch import on_device
+
+    M = on_device(np.ones((1, 1), np.float32), name)
+    torch = sys.modules["torch"]
+    told = torch.cuda.get_device_name(M.device) if M.is_cuda else str(M.device)
+    return {**facts, "device": told, "versions": {**facts["versions"], "torch": torch.__version__}}
 
 
 def print_rows(rows: Sequence[Row], repeats: int) -> None:
@@ -211,6 +235,20 @@ def print_losses(rows: Sequence[Row], repeats: int) -> None:
         for row in rows
     ]
     print_table(shown, LOSS_NOTE.format(repeats=repeats), close=True)
+
+
+def print_device(rows: Sequence[Row], repeats: int, device: str) -> None:
+    shown = [
+        {
+            **({"loss": row.facts["loss"]} if "loss" in row.facts else {}),
+            **shape_columns(row.facts),
+            "pass": milliseconds(row.seconds),
+            f"on {device}": milliseconds(row.on_device),
+            f"{device}/pass": ratio(row.device_over_pass),
+        }
+        for row in rows
+    ]
+    print_table(shown, DEVICE_NOTE.format(device=device, repeats=repeats))
 
 
 def print_residual(rows: Sequence[Mapping[str, Any]], repeats: int) -> None:

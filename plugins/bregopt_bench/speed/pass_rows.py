@@ -41,6 +41,8 @@ class Row:
     """bytes, at the peak of the pass"""
     relu: float | None = None
     """of the ReLU pass that the pass of a loss is held against"""
+    on_device: float | None = None
+    """of the pass on the device that was asked for"""
 
     @property
     def against_bare(self) -> float | None:
@@ -53,6 +55,10 @@ class Row:
     @property
     def against_relu(self) -> float | None:
         return None if self.relu is None else self.seconds / self.relu
+
+    @property
+    def device_over_pass(self) -> float | None:
+        return None if self.on_device is None else self.on_device / self.seconds
 
     @property
     def gain(self) -> float | None:
@@ -75,16 +81,22 @@ class Row:
             "iteration_over_pass": self.overhead,
             "memory_bytes": self.memory,
             **({"relu_pass_seconds": self.relu, "pass_over_relu": self.against_relu} if "loss" in self.facts else {}),
+            **(
+                {}
+                if self.on_device is None
+                else {"device_pass_seconds": self.on_device, "device_over_pass": self.device_over_pass}
+            ),
         }
 
 
-def measure(matrix: TimedMatrix, repeats: int) -> Row:
-    """The ReLU pass on a matrix."""
+def measure(matrix: TimedMatrix, repeats: int, device: str | None = None) -> Row:
+    """The ReLU pass on a matrix, and on a device too."""
     problem = matrix.problem()
-    return _measure(problem, matrix.facts, lambda Y: baselines(matrix.M, Y, matrix.dtype), {}, repeats)
+    there = None if device is None else matrix.on(device).problem()
+    return _measure(problem, matrix.facts, lambda Y: baselines(matrix.M, Y, matrix.dtype), {}, repeats, there)
 
 
-def measure_loss(timed: TimedLoss, repeats: int) -> Row:
+def measure_loss(timed: TimedLoss, repeats: int, device: str | None = None) -> Row:
     """The pass of a loss, and beside it the ReLU pass over a dense M of its shape, or over all entries of a sparse M.
 
     Where the pass visits known entries alone, a large M is not held against what would visit all of them.
@@ -94,7 +106,8 @@ def measure_loss(timed: TimedLoss, repeats: int) -> Row:
     m, n = matrix.M.shape
     beyond = facts["pass"] == "sampled" and 8 * m * n > LARGE
     relu = {} if beyond else {"relu": first_evaluation(relu_problem(matrix, facts["pass"]))}
-    return _measure(problem, facts, lambda Y: loss_baselines(timed, facts["pass"], Y), relu, repeats)
+    there = None if device is None else timed.on(device).problem()
+    return _measure(problem, facts, lambda Y: loss_baselines(timed, facts["pass"], Y), relu, repeats, there)
 
 
 def _measure(
@@ -103,6 +116,7 @@ def _measure(
     baselines_at: Callable[[Blocks], dict[str, Task]],
     others: Mapping[str, Task],
     repeats: int,
+    on_device: ResolvedProblem | None,
 ) -> Row:
     """Everything at the first iterates of the paper's method, in one run."""
     run = bregopt.iterate(problem, method=METHOD)
@@ -117,6 +131,8 @@ def _measure(
     one_pass = evaluation(problem, Y)
     lagged = evaluation(problem, Y, Y.plus(BETA, Y - Y_prev))
     tasks = {"pass": one_pass, **others, "lagged": lagged, "iteration": iteration}
+    if on_device is not None:
+        tasks["device"] = evaluation(on_device, Y)
     seconds = best_seconds(tasks, baselines_at(Y), repeats=repeats)
     _, memory = memory_growth(one_pass(), lasting=0.1)
     return Row(
@@ -128,6 +144,7 @@ def _measure(
         iteration=seconds["iteration"],
         memory=memory,
         relu=seconds.get("relu"),
+        on_device=seconds.get("device"),
     )
 
 

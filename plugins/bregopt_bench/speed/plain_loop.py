@@ -1,4 +1,4 @@
-"""AAPB for an entrywise loss as one would write it by hand in NumPy, with nothing of the library in it."""
+"""AAPB, APB and PALM for an entrywise loss as one would write them by hand in NumPy, with nothing of the library."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Code = Callable[[Any, Any], tuple[Any, Any]]
 @final
 @frozen(eq=False)
 class PlainLoop:
-    """AAPB with a constant β and λ = 1, the kernel c(3ψ1 + ‖W‖_F ψ2) and H = η|U|₁ + η|V|₁, from Y⁰."""
+    """Methods for H = η|U|₁ + η|V|₁ from Y⁰, each with the objective at the start of every iteration."""
 
     code: Code
     M: Any
@@ -27,9 +27,43 @@ class PlainLoop:
     beta: float
     eta: float
     start: Blocks
+    b: float
+    """of the kernel cψ1 + bψ2"""
 
-    def run(self, iterations: int) -> tuple[Any, Any, list[float]]:
-        """U and V after so many iterations, and the objective at the start of each."""
+    def run(self, method: str, iterations: int) -> tuple[Any, Any, list[float]]:
+        """U and V after so many iterations, and the objectives."""
+        return {"aapb": self.aapb, "apb": self.apb, "palm": self.palm}[method](iterations)
+
+    def apb(self, iterations: int) -> tuple[Any, Any, list[float]]:
+        """λ = 1, the kernel cψ1 + bψ2."""
+        code, M, c, b, eta = self.code, self.M, self.c, self.b, self.eta
+        U, V, objectives = self.start.U, self.start.V, []
+        for _ in range(iterations):
+            value, S = code(U @ V, M)
+            objectives.append(value + eta * (np.abs(U).sum() + np.abs(V).sum()))
+            slope = c * (np.vdot(U, U) + np.vdot(V, V)) + b
+            A, B = soft(slope * U - S @ V.T, eta), soft(slope * V - U.T @ S, eta)
+            t = cubic_root(c * (np.vdot(A, A) + np.vdot(B, B)), b)
+            U, V = t * A, t * B
+        return U, V, objectives
+
+    def palm(self, iterations: int) -> tuple[Any, Any, list[float]]:
+        """Steps 1/(1.001 L) on U and then on V, with one W for both."""
+        code, M, c, eta = self.code, self.M, self.c, self.eta
+        U, V, objectives = self.start.U, self.start.V, []
+        for _ in range(iterations):
+            X = U @ V
+            value, S = code(X, M)
+            objectives.append(value + eta * (np.abs(U).sum() + np.abs(V).sum()))
+            W = X - S / c
+            L = 1.001 * c * np.linalg.norm(V @ V.T, 2)
+            U = soft(U - S @ V.T / L, eta / L)
+            L = 1.001 * c * np.linalg.norm(U.T @ U, 2)
+            V = soft(V - c * (U.T @ (U @ V - W)) / L, eta / L)
+        return U, V, objectives
+
+    def aapb(self, iterations: int) -> tuple[Any, Any, list[float]]:
+        """With a constant β and λ = 1, the kernel c(3ψ1 + ‖W‖_F ψ2)."""
         code, M, c, beta, eta = self.code, self.M, self.c, self.beta, self.eta
         U, V = self.start.U, self.start.V
         U_prev, V_prev, objectives = U, V, []
@@ -43,10 +77,14 @@ class PlainLoop:
             w = float(np.linalg.norm(W))
             slope = 3 * (np.vdot(U_bar, U_bar) + np.vdot(V_bar, V_bar)) + w
             P = slope * U_bar - R @ V_bar.T, slope * V_bar - U_bar.T @ R
-            A, B = (np.sign(it) * np.maximum(np.abs(it) - eta / c, 0) for it in P)
+            A, B = (soft(it, eta / c) for it in P)
             t = cubic_root(3 * (np.vdot(A, A) + np.vdot(B, B)), w)
             U_prev, V_prev, U, V = U, V, t * A, t * B
         return U, V, objectives
+
+
+def soft(Z: Any, t: Any) -> Any:
+    return np.sign(Z) * np.maximum(np.abs(Z) - t, 0)
 
 
 def cubic_root(a: float, b: float) -> float:

@@ -1,7 +1,8 @@
 """The checks of a loss: what it says of itself is true, and every form of it is one and the same function."""
 
 import math
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -140,19 +141,45 @@ def arrays(loss: EntrywiseLoss, draw: "RandomPoints") -> None:
     rows = [(x, *data) for data, points in _cases(loss, draw) for x in points]
     given = [np.array(column) for column in zip(*rows, strict=True)]
     found = loss.arrays(*(column.copy() for column in given))
+    lines = "print([it[0] for it in part.arrays(*(np.array([v]) for v in (x, *data)))])", "print(f(x))"
+    _same("arrays", loss, rows, found, lines)
+
+
+def by_torch(loss: EntrywiseLoss, draw: "RandomPoints") -> None:
+    """``by_torch`` is ``entry`` and ``error`` of many, where somebody has imported torch."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        bo.testing.not_applicable("torch is not imported.")
+    rows = [(x, *data) for data, points in _cases(loss, draw) for x in points]
+    X, *data = (torch.from_numpy(np.array(column)) for column in zip(*rows, strict=True))
+    found = loss.by_torch(torch, X, Tile(*data))
+    if found is None:
+        bo.testing.not_applicable("It has no form for torch.")
+    square = found.slope * found.slope
+    value, error = 0.5 * square if found.value is None else found.value, square if found.error is None else found.error
+    four = value.numpy(), found.slope.numpy(), None, error.numpy()
+    tensors = "x, *numbers = (torch.tensor([v], dtype=torch.float64) for v in (x, *data))"
+    lines = "import torch", "from bregopt_lowrank import Tile", "print(f(x))", tensors
+    _same("by_torch", loss, rows, four, (*lines, "print(part.by_torch(torch, x, Tile(*numbers)))"))
+
+
+def _same(form: str, loss: EntrywiseLoss, rows: list[Any], found: Sequence[Any], lines: Sequence[str]) -> None:
+    """Fail where a form of the loss for many entries, e, e', e'' and the error, is not ``entry`` and ``error``."""
+    x = np.array([row[0] for row in rows])
     names = "e", "e'", "e''", "the error"
     for name, one, column in zip(names, zip(*(_all_four(loss, row) for row in rows), strict=True), found, strict=True):
+        if column is None:
+            continue
         wanted = np.array(one)
-        scale = 1.0 + np.abs(wanted) + loss.bound * np.square(given[0])
+        scale = 1.0 + np.abs(wanted) + loss.bound * np.square(x)
         if np.shape(column) != wanted.shape:
             shapes = f"{np.shape(column)}, not {wanted.shape}"
-            bo.testing.fail(f"arrays gives {name} in the shape {shapes}", bo.testing.snippet("print(part.arrays)"))
+            bo.testing.fail(f"{form} gives {name} in the shape {shapes}", bo.testing.snippet(f"print(part.{form})"))
         wrong = np.abs(column - wanted) > 1e-12 * scale
         if wrong.any():
             place = int(np.argmax(wrong))
             x, *data = rows[place]
-            told = f"arrays gives {column[place]:.10g} for {name} at x = {x:g}, and entry {wanted[place]:.10g}"
-            lines = "print([it[0] for it in part.arrays(*(np.array([v]) for v in (x, *data)))])", "print(f(x))"
+            told = f"{form} gives {column[place]:.10g} for {name} at x = {x:g}, and entry {wanted[place]:.10g}"
             _fail(told, tuple(data), *lines, x=x)
 
 
@@ -261,6 +288,7 @@ CHECKS: dict[str, Callable[[EntrywiseLoss, "RandomPoints"], None]] = {
     "loss/convex": convex,
     "loss/minimiser": minimiser,
     "loss/arrays": arrays,
+    "loss/by-torch": by_torch,
     "loss/slope-per-data": slope_per_data,
     "loss/zero": zero,
     "passes/sparse": sparse,

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, validate
-from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries
 
 
 @final
@@ -26,3 +26,7 @@ class EpsilonInsensitive(EntrywiseLoss):
         Z = X - M
         S = Z - np.clip(Z, -self.eps, self.eps)
         return 0.5 * S * S, S, (np.abs(Z) > self.eps).astype(np.float64), Z * Z
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        Z = X - tile.M
+        return TorchEntries(Z - Z.clamp(-self.eps, self.eps), error=Z * Z)

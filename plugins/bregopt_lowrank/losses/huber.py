@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, validate
-from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries
 
 
 @final
@@ -29,3 +29,8 @@ class Huber(EntrywiseLoss):
         Z = X - M
         S = np.clip(Z, -self.d, self.d)
         return S * (Z - 0.5 * S), S, (np.abs(Z) <= self.d).astype(np.float64), Z * Z
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        Z = X - tile.M
+        S = Z.clamp(-self.d, self.d)
+        return TorchEntries(S, S * (Z - 0.5 * S), Z * Z)

@@ -7,7 +7,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries, Zero
 
 
 @final
@@ -24,6 +24,10 @@ class Interval(EntrywiseLoss):
     def error(x: Any, m: Any, upper: Any) -> Any:
         s = max(x - upper, 0.0) - max(m - x, 0.0)
         return s * s
+
+    @property
+    def answer(self) -> str:
+        return "{formula} keeps within the bounds to {error} of M"
 
     @property
     def zero(self) -> Zero:
@@ -49,3 +53,7 @@ class Interval(EntrywiseLoss):
         S = np.maximum(X - U, 0.0) - np.maximum(M - X, 0.0)
         squares = S * S
         return 0.5 * squares, S, ((X <= M) | (X >= U)).astype(np.float64), squares
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        U = tile.M if tile.upper is None else tile.upper
+        return TorchEntries((X - U).clamp(min=0.0) - (tile.M - X).clamp(min=0.0))

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries, Zero
 
 
 @final
@@ -31,3 +31,6 @@ class LeastSquares(EntrywiseLoss):
         S = X - M
         squares = S * S
         return 0.5 * squares, S, np.ones_like(S), squares
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        return TorchEntries(X - tile.M)

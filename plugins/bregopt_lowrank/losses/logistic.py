@@ -6,6 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
+from bregopt_lowrank.losses.loss import Tile, TorchEntries
 from bregopt_lowrank.losses.sets_of_data import SignLoss
 
 
@@ -56,3 +57,9 @@ class Logistic(SignLoss):
         P = 1.0 / (1.0 + E)
         slope = -M * P * np.where(Z > 0, E, 1.0)
         return np.logaddexp(0.0, -Z), slope, E * P * P, (Z <= 0).astype(np.float64)
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        Z = tile.M * X
+        E = torch.exp(-Z.abs())
+        slope = -tile.M * torch.where(Z > 0, E, 1.0) / (1.0 + E)
+        return TorchEntries(slope, (-Z).clamp(min=0.0) + torch.log1p(E), (Z <= 0).to(X.dtype))

@@ -62,6 +62,18 @@ class Arrays(NamedTuple):
     error: Array
 
 
+class TorchEntries(NamedTuple):
+    """A loss on many entries by torch, as tensors of one shape; what is left out follows from the slope."""
+
+    slope: Any
+    value: Any = None
+    """e, where it is not ½e'²"""
+    error: Any = None
+    """where it is not e'²"""
+    of_W: Any = None
+    """whose squares ``EntrywiseLoss.norm_of_W`` needs, where it is not w = x − e'/c"""
+
+
 class EntrywiseLoss(ABC):
     """``e(x; m)``, what the entry x of UV costs where M has m; the loss of a problem is the sum over the known entries.
 
@@ -117,6 +129,20 @@ class EntrywiseLoss(ABC):
         return "relative_error"
 
     @property
+    def formula(self) -> str:
+        """``predict``, as it is written on paper: ``|{}|``."""
+        return "{}"
+
+    def predict(self, X: Array) -> Array:
+        """What m is expected to be where UV is X: for a relative error, ``error`` is the square of what m lacks."""
+        return X
+
+    @property
+    def answer(self) -> str:
+        """How a summary tells the metric, with ``{formula}`` and ``{error}``; empty where M is to be reproduced."""
+        return "{formula} is wrong at {error} of the known entries" if self.metric == "mistakes" else ""
+
+    @property
     def bounds(self) -> bool:
         """Whether an entry has two numbers, ``entry(x, m, upper, …)``."""
         return False
@@ -151,6 +177,13 @@ class EntrywiseLoss(ABC):
         all_four = np.frompyfunc(lambda *it: (*self.entry(*it, *rest), self.error(*it, *rest)), len(given), 4)
         value, slope, curvature, error = (np.asarray(found, dtype=np.float64) for found in all_four(*given))
         return value, slope, curvature, error
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries | None:
+        """The loss on a tile of X = UV that lies on a device, by expressions of ``torch``; ``None`` where it has none.
+
+        The tile has tensors. Missing entries, which are nan, and weights are seen to later. X and M stay as they are.
+        """
+        return None
 
     # ---- what the passes ask; a loss with faster forms of its own may have them here
 
@@ -291,6 +324,24 @@ class ColumnLosses:
     def metric(self) -> str:
         metrics = {loss.metric for loss in self.losses}
         return metrics.pop() if len(metrics) == 1 else "relative_error"
+
+    def formula(self, X: str) -> str:
+        """What is expected of M, where all columns have the same loss."""
+        return "The model" if self.single is None else self.single.formula.format(X)
+
+    def predict(self, X: Array) -> Array:
+        """``EntrywiseLoss.predict`` for some whole rows."""
+        if self.single is not None:
+            return self.single.predict(X)
+        found = np.empty_like(X)
+        for run, loss in self.runs(slice(0, X.shape[1])):
+            found[:, run] = loss.predict(X[:, run])
+        return found
+
+    @property
+    def answer(self) -> str:
+        """``EntrywiseLoss.answer``, where all columns have the same loss."""
+        return "" if self.single is None else self.single.answer
 
     @cached_property
     def has_arrays(self) -> bool:

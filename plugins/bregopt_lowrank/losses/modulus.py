@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import Zero
+from bregopt_lowrank.losses.loss import Tile, TorchEntries, Zero
 from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss
 
 
@@ -24,6 +24,13 @@ class Modulus(NonnegativeLoss):
     def error(x: Any, m: Any) -> Any:
         s = abs(x) - m
         return s * s
+
+    @property
+    def formula(self) -> str:
+        return "|{}|"
+
+    def predict(self, X: Array) -> Array:
+        return np.abs(X)
 
     @property
     def convex(self) -> bool:
@@ -48,3 +55,6 @@ class Modulus(NonnegativeLoss):
         S = X - np.where(X >= 0, M, -M)
         squares = S * S
         return 0.5 * squares, S, np.ones_like(S), squares
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        return TorchEntries(X - torch.where(X >= 0, tile.M, -tile.M))

@@ -6,6 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
+from bregopt_lowrank.losses.loss import Tile, TorchEntries
 from bregopt_lowrank.losses.sets_of_data import SignLoss
 
 
@@ -28,3 +29,7 @@ class OneBit(SignLoss):
         short = np.maximum(1.0 - Z, 0.0)
         curvature, error = (short > 0).astype(np.float64), (Z <= 0).astype(np.float64)
         return 0.5 * short * short, -M * short, curvature, error
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        Z = tile.M * X
+        return TorchEntries(-tile.M * (1.0 - Z).clamp(min=0.0), error=(Z <= 0).to(X.dtype))

@@ -7,7 +7,7 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from bregopt import Array, validate
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Zero
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries, Zero
 
 
 @final
@@ -50,6 +50,13 @@ class Ordinal(EntrywiseLoss):
         return "mistakes"
 
     @property
+    def formula(self) -> str:
+        return "{} rounded"
+
+    def predict(self, X: Array) -> Array:
+        return np.round(np.clip(X, 1.0, self.levels))
+
+    @property
     def data(self) -> str:
         return f"whole numbers from 1 to {self.levels}"
 
@@ -69,3 +76,12 @@ class Ordinal(EntrywiseLoss):
             count += short > 0
         error = np.abs(np.clip(X, 1.0, self.levels) - M) > 0.5
         return value, slope, count, error.astype(np.float64)
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        M, value, slope = tile.M, torch.zeros_like(X), torch.zeros_like(X)
+        for t in range(1, self.levels):
+            sign = torch.where(t < M, -1.0, 1.0).to(X.dtype)
+            short = (1.0 + sign * (X - t - 0.5)).clamp(min=0.0)
+            value += 0.5 * short * short
+            slope += sign * short
+        return TorchEntries(slope, value, ((X.clamp(1.0, self.levels) - M).abs() > 0.5).to(X.dtype))

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, validate
-from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries
 
 
 @final
@@ -36,3 +36,8 @@ class Quantile(EntrywiseLoss):
         T = Z / d
         S = np.clip(T, -q, 1.0 - q)
         return S * (Z - 0.5 * d * S), S, (S == T) / d, Z * Z
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        Z, q, d = X - tile.M, self.q, self.d
+        S = (Z / d).clamp(-q, 1.0 - q)
+        return TorchEntries(S, S * (Z - 0.5 * d * S), Z * Z)

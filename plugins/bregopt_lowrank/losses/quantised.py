@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from bregopt import Array, validate
 from bregopt.errors import parameter
-from bregopt_lowrank.losses.loss import EntrywiseLoss
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries
 
 
 @final
@@ -33,6 +33,10 @@ class Quantised(EntrywiseLoss):
         return s * s
 
     @property
+    def answer(self) -> str:
+        return "{formula} keeps to its two levels to {error} of M"
+
+    @property
     def convex(self) -> bool:
         return False
 
@@ -43,3 +47,6 @@ class Quantised(EntrywiseLoss):
         S = X - np.where(X - self.lo <= self.hi - X, self.lo, self.hi)
         squares = S * S
         return 0.5 * squares, S, np.ones_like(S), squares
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        return TorchEntries(torch.where(X - self.lo <= self.hi - X, X - self.lo, X - self.hi))

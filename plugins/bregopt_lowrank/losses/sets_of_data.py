@@ -29,6 +29,15 @@ class SignLoss(EntrywiseLoss):
 
     @final
     @property
+    def formula(self) -> str:
+        return "sign({})"
+
+    @final
+    def predict(self, X: Array) -> Array:
+        return np.sign(X)
+
+    @final
+    @property
     def data(self) -> str:
         return "1 or -1"
 

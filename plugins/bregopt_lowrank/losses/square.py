@@ -7,6 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
+from bregopt_lowrank.losses.loss import Tile, TorchEntries
 from bregopt_lowrank.losses.sets_of_data import NonnegativeLoss
 
 
@@ -27,6 +28,13 @@ class Square(NonnegativeLoss):
         return s * s
 
     @property
+    def formula(self) -> str:
+        return "({})²"
+
+    def predict(self, X: Array) -> Array:
+        return np.square(X)
+
+    @property
     def convex(self) -> bool:
         return False
 
@@ -40,3 +48,7 @@ class Square(NonnegativeLoss):
         W = np.sqrt(M)
         S = X - np.where(X >= 0, W, -W)
         return 0.5 * S * S, S, np.ones_like(S), np.square(X * X - M)
+
+    def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
+        W = torch.sqrt(tile.M)
+        return TorchEntries(X - torch.where(X >= 0, W, -W), error=(X * X - tile.M).square())

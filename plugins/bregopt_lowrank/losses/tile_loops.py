@@ -5,7 +5,9 @@ Where the columns of M have several losses, a tile is visited run by run.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from bregopt.compiled import jit
 
@@ -39,10 +41,10 @@ class TileLoops(NamedTuple):
     measure: Loop
     """``(X, M, upper, weights, a, b, p, value, error)``: those of each row added up, over columns a to b − 1."""
     curve: Loop
-    """``(x, m, upper, weights, a, b, p, places, slopes, curvatures, count)`` of one row, columns a to b − 1.
+    """``(X, M, upper, weights, a, b, p, places, slopes, curvatures, counts, value, error)``: ``measure``, and more.
 
-    Where the loss has a slope or a curvature, place, slope and curvature are written from ``count`` on; the new count
-    is returned.
+    Where the loss has a slope or a curvature, place, slope and curvature are written to the same row of the three
+    arrays, from its count on; the count goes up.
     """
 
 
@@ -193,8 +195,8 @@ def loops(entry: Loop, error: Loop, parameters: int, bounds: bool, weighted: boo
             error[i] += wrong
 
     def curve(
-        x: Any,
-        m: Any,
+        X: Any,
+        M: Any,
         upper: Any,
         weights: Any,
         a: int,
@@ -203,28 +205,46 @@ def loops(entry: Loop, error: Loop, parameters: int, bounds: bool, weighted: boo
         places: Any,
         slopes: Any,
         curvatures: Any,
-        count: int,
-    ) -> int:
+        counts: Any,
+        value: Any,
+        error: Any,
+    ) -> None:
         p0, p1, p2, p3 = p[0], p[1], p[2], p[3]
-        for j in range(a, b):
-            given = float(m[j])
-            known = given == given
-            given = given if known else 0.0
-            high = float(upper[j]) if bounds else 0.0
-            _, s, c = e(float(x[j]), given, high, p0, p1, p2, p3)
-            if weighted:
-                weight = float(weights[j])
-                s, c = s * weight, c * weight
-            places[count] = j  # without a branch: an entry that is flat is written over by the next
-            slopes[count] = s
-            curvatures[count] = c
-            count += 1 if known & ((s != 0.0) | (c != 0.0)) else 0
-        return count
+        for i in range(X.shape[0]):
+            line, given, count, total, wrong = X[i, a:b], M[i, a:b], counts[i], 0.0, 0.0
+            high, weight = (upper[i, a:b] if bounds else given), (weights[i, a:b] if weighted else given)
+            there, all_slopes, all_bent = places[i, count:], slopes[i, count:], curvatures[i, count:]
+            for j in range(line.size):  # all of them first, which vectorises
+                m = float(given[j])
+                known = m == m
+                if missing:
+                    m = m if known else 0.0
+                f, s, c = e(float(line[j]), m, float(high[j]), p0, p1, p2, p3)
+                d = miss(float(line[j]), m, float(high[j]), p0, p1, p2, p3)
+                if weighted:
+                    f, s, c = f * float(weight[j]), s * float(weight[j]), c * float(weight[j])
+                if missing:
+                    f, s, c, d = f if known else 0.0, s if known else 0.0, c if known else 0.0, d if known else 0.0
+                all_slopes[j], all_bent[j] = s, c
+                total += f
+                wrong += d
+            found = 0
+            for j in range(line.size):
+                there[found] = j  # without a branch: an entry that is flat is written over by the next
+                found += 1 if (all_slopes[j] != 0.0) | (all_bent[j] != 0.0) else 0
+            for k in range(found):
+                j = there[k]
+                there[k], all_slopes[k], all_bent[k] = a + j, all_slopes[j], all_bent[j]
+            counts[i] += found
+            value[i] += total
+            error[i] += wrong
 
     return TileLoops(dense, sparse, line, measure, curve)
 
 
 NAN = float("nan")
+ZERO = cast(int, np.int64(0))
+"""numba compiles a loop that is given a plain 0 twice: for that very number, and for any."""
 
 
 def _with_all(function: Loop, parameters: int, bounds: bool) -> Loop:
@@ -263,7 +283,7 @@ class RunLoops(NamedTuple):
     measure: Loop
     """``(X, M, upper, weights, runs, numbers, value, error)``"""
     curve: Loop
-    """``(x, m, upper, weights, runs, numbers, places, slopes, curvatures)``; returns the count"""
+    """``(X, M, upper, weights, runs, numbers, places, slopes, curvatures, counts, value, error)``"""
 
 
 @cache
@@ -274,7 +294,7 @@ def by_runs(losses: tuple[TileLoops, ...]) -> RunLoops:
     )
 
     def dense(X: Any, M: Any, upper: Any, weights: Any, i0: int, j0: int, runs: Any, numbers: Any, sums: Any) -> int:
-        count, at = 0, 0
+        count, at = ZERO, ZERO
         for k in range(runs.shape[0]):
             until, which = min(runs[k, 0] - j0, X.shape[1]), runs[k, 1]
             if until > at:
@@ -297,7 +317,7 @@ def by_runs(losses: tuple[TileLoops, ...]) -> RunLoops:
         numbers: Any,
         sums: Any,
     ) -> int:
-        count, at = 0, 0
+        count, at = ZERO, ZERO
         for k in range(runs.shape[0]):
             until, which = min(runs[k, 0] - j0, X.shape[1]), runs[k, 1]
             if until > at:
@@ -347,7 +367,7 @@ def by_runs(losses: tuple[TileLoops, ...]) -> RunLoops:
         return count
 
     def measure(X: Any, M: Any, upper: Any, weights: Any, runs: Any, numbers: Any, value: Any, error: Any) -> int:
-        at = 0
+        at = ZERO
         for k in range(runs.shape[0]):
             until, which = runs[k, 0], runs[k, 1]
             on_measure(which, X, M, upper, weights, at, until, numbers[which], value, error)
@@ -355,8 +375,8 @@ def by_runs(losses: tuple[TileLoops, ...]) -> RunLoops:
         return at
 
     def curve(
-        x: Any,
-        m: Any,
+        X: Any,
+        M: Any,
         upper: Any,
         weights: Any,
         runs: Any,
@@ -364,14 +384,17 @@ def by_runs(losses: tuple[TileLoops, ...]) -> RunLoops:
         places: Any,
         slopes: Any,
         curvatures: Any,
+        counts: Any,
+        value: Any,
+        error: Any,
     ) -> int:
-        at, count = 0, 0
+        at = ZERO
         for k in range(runs.shape[0]):
             until, which = runs[k, 0], runs[k, 1]
             p = numbers[which]
-            count = on_curve(which, x, m, upper, weights, at, until, p, places, slopes, curvatures, count)
+            on_curve(which, X, M, upper, weights, at, until, p, places, slopes, curvatures, counts, value, error)
             at = until
-        return count
+        return at
 
     return RunLoops(dense, sparse, line, measure, curve)
 

@@ -57,8 +57,6 @@ class PassResult:
     """Σ e"""
     right: Array | None
     """SᵀŪ, n×r"""
-    gram: Array
-    """UᵀU"""
     gram_bar: Array | None = None
     """ŪᵀŪ, where the gradient lags"""
     cross: Array | None = None

@@ -1,354 +1,512 @@
-"""Row models, compiled; imported only where they run, as numba is.
+"""Row models, compiled: f, its gradient and its curvature on tiles of X = UV, or on stored entries alone.
 
-All loops are in one file: what numba keeps on disk of a loop is renewed when the loop's own file changes.
+This module is imported only where the loops run, as numba is. All of them are in one file: what numba keeps on disk of
+a loop is renewed when the loop's own file changes.
 """
 
-import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any, final
 
 import numpy as np
-from attrs import astuple, frozen
+import scipy.linalg.cython_blas  # noqa: F401  (np.dot calls it: it is to be there when threads are limited)
+from attrs import frozen
 
-from bregopt import Array, ScalarPenalty
+from bregopt import Array
 from bregopt.compiled import first_class, jit
-from bregopt_lowrank.losses.loss import MOST_PARAMETERS, ColumnLosses, Tile
+from bregopt_lowrank.losses.loss import MOST_PARAMETERS, ColumnLosses
 from bregopt_lowrank.losses.tile_loops import RunLoops
 from bregopt_lowrank.matrices.local import LocalMatrix
-from bregopt_lowrank.newton.row_models import SWEEPS, Fit, RowModels
+from bregopt_lowrank.newton.row_models import Gathered, RowModels
 from bregopt_lowrank.passes.threads import read_only
 
-VANISHED = 1e-14
-"""A pivot below that part of its diagonal entry is rounding."""
+HEIGHT, WIDTH = 32, 1024
+"""Rows and columns of a tile of X: with its part of M it is in cache."""
+OUTER_RANK = 32
+"""Up to that rank the v_jv_jᵀ of a tile's columns are made once for many rows: loops over few q ≤ p are slow."""
+OUTER_ENTRIES = 2**17
+"""Numbers of the v_jv_jᵀ of a tile's columns."""
+KEPT_ENTRIES = 2**17
+"""Numbers of the B_i that are held at a time: 1 MiB."""
 
 
 @jit
-def _gradient(slopes: Any, places: Any, VT: Any, g: Any) -> None:
-    g[:] = 0.0
-    for k in range(places.size):
-        s, v = slopes[k], VT[places[k]]
+def _add_slopes(VT: Any, places: Any, slopes: Any, g: Any) -> None:
+    """g += Σ s_j v_j, four terms at a time."""
+    whole = places.size - places.size % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = VT[places[k]], VT[places[k + 1]], VT[places[k + 2]], VT[places[k + 3]]
+        s, t, u, v = slopes[k], slopes[k + 1], slopes[k + 2], slopes[k + 3]
         for p in range(g.size):
-            g[p] += s * v[p]
+            g[p] += s * a[p] + t * b[p] + u * c[p] + v * d[p]
+    for k in range(whole, places.size):
+        a, s = VT[places[k]], slopes[k]
+        for p in range(g.size):
+            g[p] += s * a[p]
 
 
 @jit
-def _hessian(VT: Any, places: Any, bent: Any, B: Any) -> None:
-    """``Σ e''_j v_j v_jᵀ``, four terms at a time, below the diagonal; then mirrored."""
-    B[:] = 0.0
-    r, whole = B.shape[0], places.size - places.size % 4
+def _add_outer(VT: Any, places: Any, bent: Any, B: Any) -> None:
+    """B += Σ e''_j v_j v_jᵀ below the diagonal, row after row: four terms and two rows at a time."""
+    r, whole = VT.shape[1], places.size - places.size % 4
     for k in range(0, whole, 4):
         a, b, c, d = VT[places[k]], VT[places[k + 1]], VT[places[k + 2]], VT[places[k + 3]]
         on_a, on_b, on_c, on_d = bent[k], bent[k + 1], bent[k + 2], bent[k + 3]
-        for p in range(r):  # numbers, as the row might overlap with them
-            row, s, t, u, v = B[p], on_a * a[p], on_b * b[p], on_c * c[p], on_d * d[p]
+        for p in range(0, r - 1, 2):  # numbers, as the rows might overlap with them
+            here, below = B[p * (p + 1) // 2 :], B[(p + 1) * (p + 2) // 2 :]
+            s, t, u, v = on_a * a[p], on_b * b[p], on_c * c[p], on_d * d[p]
+            w, x, y, z = on_a * a[p + 1], on_b * b[p + 1], on_c * c[p + 1], on_d * d[p + 1]
             for q in range(p + 1):
-                row[q] += s * a[q] + t * b[q] + u * c[q] + v * d[q]
+                here[q] += s * a[q] + t * b[q] + u * c[q] + v * d[q]
+                below[q] += w * a[q] + x * b[q] + y * c[q] + z * d[q]
+            below[p + 1] += w * a[p + 1] + x * b[p + 1] + y * c[p + 1] + z * d[p + 1]
+        if r % 2 == 1:
+            p = r - 1
+            last, s, t, u, v = B[p * (p + 1) // 2 :], on_a * a[p], on_b * b[p], on_c * c[p], on_d * d[p]
+            for q in range(r):
+                last[q] += s * a[q] + t * b[q] + u * c[q] + v * d[q]
     for k in range(whole, places.size):
         a = VT[places[k]]
         for p in range(r):
-            row, s = B[p], bent[k] * a[p]
+            row, s = B[p * (p + 1) // 2 :], bent[k] * a[p]
             for q in range(p + 1):
                 row[q] += s * a[q]
-    for p in range(r):
-        for q in range(p):
-            B[q, p] = B[p, q]
 
 
 @jit
-def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
-    """z with ``(B + ridge)(z − u) = −(g + ridge·u)`` by Cholesky in place; a pivot that vanishes leaves its z at u."""
-    r = g.size
-    for p in range(r):
-        own = B[p, p] + ridge
-        for q in range(p):
-            entry = B[p, q]
-            for k in range(q):
-                entry -= B[p, k] * B[q, k]
-            B[p, q] = entry / B[q, q]
-        pivot = own
-        for k in range(p):
-            pivot -= B[p, k] * B[p, k]
-        B[p, p] = math.sqrt(pivot) if pivot > VANISHED * own else math.inf
-    for p in range(r):
-        entry = -(g[p] + ridge * u[p])
-        for k in range(p):
-            entry -= B[p, k] * z[k]
-        z[p] = entry / B[p, p]
-    for p in range(r - 1, -1, -1):
-        entry = z[p]
-        for k in range(p + 1, r):
-            entry -= B[k, p] * z[k]
-        z[p] = entry / B[p, p]
-    for p in range(r):
-        z[p] += u[p]
-        slope[p] = -ridge * z[p]
+def _outer(VT: Any, K: Any) -> None:
+    """v_j v_jᵀ below the diagonal, for each j."""
+    for j in range(VT.shape[0]):
+        v, at = VT[j], 0
+        for p in range(v.size):
+            s = v[p]
+            for q in range(p + 1):
+                K[j, at] = s * v[q]
+                at += 1
 
 
 @jit
-def _sweep(B: Any, u: Any, l1: float, ridge: float, low: float, high: float, z: Any, slope: Any) -> None:
-    """z from u by exact steps in one coordinate after the other; ``slope`` follows ``g + B(z − u)``."""
-    z[:] = u
-    for _ in range(SWEEPS):
-        moved = False
-        for p in range(z.size):
-            row, b = B[p], B[p, p]
-            x = b * z[p] - slope[p]
-            x = min(max((x - min(max(x, -l1), l1)) / (b + ridge), low), high)
-            change = x - z[p]
-            if change != 0.0:
-                moved = True
-                z[p] = x
-                for q in range(z.size):
-                    slope[q] += change * row[q]
-        if not moved:
-            return
+def _add_rows(K: Any, places: Any, bent: Any, B: Any) -> None:
+    """B += Σ e''_j K_j, eight terms at a time."""
+    whole = places.size - places.size % 8
+    for k in range(0, whole, 8):
+        a, b, c, d = K[places[k]], K[places[k + 1]], K[places[k + 2]], K[places[k + 3]]
+        e, f, g, h = K[places[k + 4]], K[places[k + 5]], K[places[k + 6]], K[places[k + 7]]
+        s, t, u, v = bent[k], bent[k + 1], bent[k + 2], bent[k + 3]
+        w, x, y, z = bent[k + 4], bent[k + 5], bent[k + 6], bent[k + 7]
+        for q in range(B.size):
+            four = s * a[q] + t * b[q] + u * c[q] + v * d[q]
+            B[q] += four + (w * e[q] + x * f[q] + y * g[q] + z * h[q])
+    for k in range(whole, places.size):
+        a, s = K[places[k]], bent[k]
+        for q in range(B.size):
+            B[q] += s * a[q]
 
 
 @jit
-def _fit(
-    curve: Any,
-    runs: Any,
-    numbers: Any,
-    X: Any,
-    M: Any,
-    upper: Any,
-    weights: Any,
-    U: Any,
-    VT: Any,
-    damping: Any,
-    penalty: Any,
-    direct: bool,
-    Z: Any,
-    fall: Any,
-    residual: Any,
-) -> int:
-    """Each row of Z a minimiser of its model, how far f falls in it, and the size of its step; the active entries."""
-    l1, ridge, low, high = penalty
-    r, total = VT.shape[1], 0
-    g, slope, B = np.empty(r), np.empty(r), np.empty((r, r))
-    columns, slopes, bent = np.empty(X.shape[1], np.int64), np.empty(X.shape[1]), np.empty(X.shape[1])
-    for i in range(X.shape[0]):
-        count = curve(X[i], M[i], upper[i], weights[i], runs, numbers, columns, slopes, bent)
-        places = columns[:count]
-        total += count
-        _gradient(slopes[:count], places, VT, g)
-        _hessian(VT, places, bent, B)
-        for p in range(r):
-            B[p, p] += damping[i]
-        slope[:] = g
-        if direct:
-            _solve(B, g, U[i], ridge, Z[i], slope)
-        else:
-            _sweep(B, U[i], l1, ridge, low, high, Z[i], slope)
-        fall[i] = residual[i] = 0.0
-        for p in range(r):
-            fall[i] -= 0.5 * (g[p] + slope[p]) * (Z[i, p] - U[i, p])
-            residual[i] += (slope[p] - g[p]) ** 2
-    return total
+def _own_runs(runs: Any, which: Any, i: int, first: int, width: int, own: Any) -> None:
+    """The runs of losses within the columns of a tile; with ``which`` each row has one loss."""
+    if which.size > 0:
+        own[:, 0], own[:, 1] = width, which[i]  # the first is all of them, and the others are empty
+        return
+    for k in range(runs.shape[0]):
+        own[k, 0], own[k, 1] = min(max(runs[k, 0] - first, 0), width), runs[k, 1]
+
+
+def _fill_dense(data: Any, top: int, first: int, positions: Any, given: Any, high: Any, weight: Any) -> None:
+    """The part of M in a tile, and of what belongs to it where that has a place."""
+    M, upper, weights = data
+    for i in range(given.shape[0]):
+        for j in range(given.shape[1]):
+            given[i, j] = M[top + i, first + j]
+    if upper.size > 0:
+        for i in range(given.shape[0]):
+            for j in range(given.shape[1]):
+                high[i, j] = upper[top + i, first + j]
+    if weights.size > 0:
+        for i in range(given.shape[0]):
+            for j in range(given.shape[1]):
+                weight[i, j] = weights[top + i, first + j]
+
+
+def _clear_dense(data: Any, top: int, first: int, positions: Any, given: Any, high: Any, weight: Any) -> None:
+    """The next tile is filled anew."""
+
+
+def _fill_sparse(data: Any, top: int, first: int, positions: Any, given: Any, high: Any, weight: Any) -> None:
+    """The same into a tile of zeros, of weight 1."""
+    starts, columns, values, upper, weights = data
+    for i in range(given.shape[0]):
+        k = positions[i]
+        while k < starts[top + i + 1] and columns[k] < first + given.shape[1]:
+            given[i, columns[k] - first] = values[k]
+            if upper.size > 0:
+                high[i, columns[k] - first] = upper[k]
+            if weights.size > 0:
+                weight[i, columns[k] - first] = weights[k]
+            k += 1
+
+
+def _clear_sparse(data: Any, top: int, first: int, positions: Any, given: Any, high: Any, weight: Any) -> None:
+    """The zeros again; ``positions`` move on to the tile on the right."""
+    starts, columns, _, upper, weights = data
+    for i in range(given.shape[0]):
+        k = positions[i]
+        while k < starts[top + i + 1] and columns[k] < first + given.shape[1]:
+            given[i, columns[k] - first] = 0.0
+            if upper.size > 0:
+                high[i, columns[k] - first] = 0.0
+            if weights.size > 0:
+                weight[i, columns[k] - first] = 1.0
+            k += 1
+        positions[i] = k
+
+
+def _start_dense(data: Any, top: int, positions: Any) -> None:
+    """Nothing is to be found."""
+
+
+def _start_sparse(data: Any, top: int, positions: Any) -> None:
+    """Where the entries of each row begin."""
+    for i in range(positions.size):
+        positions[i] = data[0][top + i]
+
+
+@cache
+def _walk(sparse: bool) -> Any:
+    """The walk over some rows of a CSR M, or of a dense one."""
+    forms: tuple[Callable[..., None], ...] = (_start_dense, _fill_dense, _clear_dense)
+    if sparse:
+        forms = (_start_sparse, _fill_sparse, _clear_sparse)
+    start, fill, clear = (jit(form, kept=False) for form in forms)
+
+    def walk(
+        measure: Any,
+        curve: Any,
+        runs: Any,
+        which: Any,
+        numbers: Any,
+        data: Any,
+        U: Any,
+        V: Any,
+        VT: Any,
+        shift: int,
+        tile: Any,
+        K: Any,
+        value: Any,
+        error: Any,
+        G: Any,
+        B: Any,
+    ) -> int:
+        """f and the error of the rows of U, the first of which is ``shift``; g and B where G has rows.
+
+        The tiles of the same columns are visited one after the other: K is made once for them. The active entries are
+        returned.
+        """
+        X, given, high, weight = tile
+        m, n, width = U.shape[0], V.shape[0], X.shape[1]
+        own, positions, active = runs.copy(), np.empty(m, np.int64), 0
+        places, slopes, bent = np.empty(X.shape, np.int64), np.empty(X.shape), np.empty(X.shape)
+        counts = np.empty(X.shape[0], np.int64)
+        start(data, shift, positions)
+        for first in range(0, n, width):
+            w = min(width, n - first)
+            wide = VT[first : first + w]
+            if K.size > 0:
+                _outer(wide, K)
+            for top in range(0, m, X.shape[0]):
+                h = min(X.shape[0], m - top)
+                x, M = X.ravel()[: h * w].reshape(h, w), given.ravel()[: h * w].reshape(h, w)
+                upper, weights = M, M
+                if high.size > 0:
+                    upper = high.ravel()[: h * w].reshape(h, w)
+                if weight.size > 0:
+                    weights = weight.ravel()[: h * w].reshape(h, w)
+                np.dot(U[top : top + h], V[first : first + w].T, x)
+                fill(data, shift + top, first, positions[top : top + h], M, upper, weights)
+                counts[:] = 0
+                for i in range(1 if which.size == 0 else h):  # all rows at once, or each with its own loss
+                    t, e = top + i, i + 1 if which.size > 0 else h
+                    _own_runs(runs, which, shift + t, first, w, own)
+                    x_, M_, upper_, weights_ = x[i:e], M[i:e], upper[i:e], weights[i:e]
+                    if G.shape[0] == 0:
+                        measure(x_, M_, upper_, weights_, own, numbers, value[t:], error[t:])
+                        continue
+                    curve(
+                        x_,
+                        M_,
+                        upper_,
+                        weights_,
+                        own,
+                        numbers,
+                        places[i:],
+                        slopes[i:],
+                        bent[i:],
+                        counts[i:],
+                        value[t:],
+                        error[t:],
+                    )
+                for i in range(h if G.shape[0] > 0 else 0):
+                    count, there, c = counts[i], places[i, : counts[i]], bent[i]
+                    active += count
+                    _add_slopes(wide, there, slopes[i], G[top + i])
+                    if K.size > 0:
+                        _add_rows(K, there, c, B[top + i])
+                    else:
+                        _add_outer(wide, there, c, B[top + i])
+                clear(data, shift + top, first, positions[top : top + h], M, upper, weights)
+        return active
+
+    return jit(walk)
 
 
 @cache
 def _loops(loss: RunLoops, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """``measure`` and ``curve`` of the losses, compiled."""
-    row, X, places, entries = np.empty(1, dtype), np.empty((1, 1), dtype), np.empty(1, np.int64), np.empty(1)
-    runs, numbers = read_only(np.empty((1, 2), np.int64)), read_only(np.empty((1, MOST_PARAMETERS + 2)))
-    held, line = [read_only(X)] * 3, [read_only(row)] * 3
+    X, held, figures = np.empty((1, 1), dtype), np.empty((1, 1)), np.empty(1)
+    runs, numbers = np.empty((1, 2), np.int64), read_only(np.empty((1, MOST_PARAMETERS + 2)))
+    places, counts = np.empty((1, 1), np.int64), np.empty(1, np.int64)
+    rest = (runs, numbers, places, held, held, counts, figures, figures)
     return (
-        first_class(loss.measure, X, *held, runs, numbers, entries, entries, returns=0),
-        first_class(loss.curve, row, *line, runs, numbers, places, entries, entries, returns=0),
+        first_class(loss.measure, X, X, X, X, runs, numbers, figures, figures, returns=0),
+        first_class(loss.curve, X, X, X, X, *rest, returns=0),
     )
 
 
 @jit
-def _measure(
-    measure: Any, X: Any, M: Any, upper: Any, weights: Any, runs: Any, numbers: Any, value: Any, error: Any
-) -> None:
-    measure(X, M, upper, weights, runs, numbers, value, error)
+def _unpack(packed: Any, B: Any) -> None:
+    """Whole matrices of their lower halves."""
+    for i in range(B.shape[0]):
+        at = 0
+        for p in range(B.shape[1]):
+            for q in range(p + 1):
+                B[i, p, q] = B[i, q, p] = packed[i, at]
+                at += 1
 
 
 @final
 @frozen(eq=False)
-class CompiledModels(RowModels):
-    """The models for a scalar penalty."""
+class TileModels(RowModels):
+    """The models by tiles of X."""
 
     loss: ColumnLosses
     M: LocalMatrix
+    V: Array
+    """by rows, in the precision of M"""
     VT: Array
-    """by rows, in float64"""
-    h: ScalarPenalty
+    """the same in float64"""
 
-    def _prepared(self, rows: slice, tile: Tile) -> tuple[Any, Any, tuple[Any, Any], tuple[Any, Any, Any]]:
-        """``measure`` and ``curve``, the runs of columns and the numbers of the losses in these rows, and the data."""
-        loss, whole = self.loss, self.M
-        measure, curve = _loops(loss.loops(whole.weights is not None, whole.missing > 0), whole.dtype)
-        table = loss.table
-        if loss.of_rows:
-            table = np.array([[whole.shape[1], loss.which[int(np.searchsorted(loss.stops, rows.start, side="right"))]]])
-        M, upper, weights = (read_only(tile.M if it is None else it) for it in (tile.M, tile.upper, tile.weights))
-        return measure, curve, (read_only(table), read_only(loss.numbers(1.0, False))), (M, upper, weights)
+    @classmethod
+    def of(cls, loss: ColumnLosses, M: LocalMatrix, V: Array) -> "TileModels":
+        VT = np.array(V.T, order="C")
+        return cls(loss, M, read_only(VT.astype(M.dtype, copy=False)), read_only(VT))
 
-    def measure(self, rows: slice, X: Array, tile: Tile) -> tuple[Array, Array]:
-        measure, _, numbers, data = self._prepared(rows, tile)
-        value, error = np.zeros(len(X)), np.zeros(len(X))
-        _measure(measure, X, *data, *numbers, value, error)
-        return value, error
+    def height(self, rank: int) -> int:
+        return max(HEIGHT, KEPT_ENTRIES // rank**2)
 
-    def fit(self, rows: slice, X: Array, tile: Tile, U: Array, damping: Array) -> Fit:
-        _, curve, numbers, data = self._prepared(rows, tile)
-        Z, fall, residual = np.empty_like(U), np.empty(len(U)), np.empty(len(U))
-        penalty = tuple(map(float, astuple(self.h)))
-        count = _fit(curve, *numbers, X, *data, U, self.VT, damping, penalty, self.h.quadratic, Z, fall, residual)
-        return Fit(Z, fall, residual, count)
+    def gather(self, rows: slice, U: Array) -> Gathered:
+        (m, r), half = U.shape, U.shape[1] * (U.shape[1] + 1) // 2
+        G, packed, B = np.zeros((m, r)), np.zeros((m, half)), np.empty((m, r, r))
+        value, error, active = self._over(rows, U, G, packed)
+        _unpack(packed, B)
+        return Gathered(value, error, G, B, active)
+
+    def measure(self, rows: slice, U: Array) -> tuple[Array, Array]:
+        return self._over(rows, U, np.empty((0, U.shape[1])), np.empty((0, 0)))[:2]
+
+    def _over(self, rows: slice, U: Array, G: Array, B: Array) -> tuple[Array, Array, int]:
+        M, loss, r, half = self.M, self.loss, U.shape[1], B.shape[1]
+        sparse = M.source is None
+        measure, curve = _loops(loss.loops(M.weights is not None, M.missing > 0), M.dtype)
+        outer = half > 0 and r <= OUTER_RANK
+        width = min(M.shape[1], WIDTH, OUTER_ENTRIES // half if outer else WIDTH)
+        size = min(HEIGHT, len(U)), width
+        tile = (
+            np.empty(size, M.dtype),
+            np.zeros(size, M.dtype),
+            np.zeros(size if M.upper is not None else (0, 0), M.dtype),
+            np.ones(size if M.weights is not None else (0, 0), M.dtype),
+        )
+        value, error = np.zeros(len(U)), np.zeros(len(U))
+        active = _walk(sparse)(
+            measure,
+            curve,
+            loss.table,
+            _losses_of_rows(loss),
+            read_only(loss.numbers(1.0, False)),
+            _sparse_data(M) if sparse else _dense_data(M),
+            read_only(np.ascontiguousarray(U, dtype=M.dtype)),
+            self.V,
+            self.VT,
+            rows.start,
+            tile,
+            np.empty((width if outer else 0, half)),
+            value,
+            error,
+            G,
+            B,
+        )
+        return value, error, active
+
+
+def _losses_of_rows(loss: ColumnLosses) -> Any:
+    """The number of each row's loss, where the losses are those of the rows; else nothing."""
+    return np.repeat(loss.which, np.diff([0, *loss.stops])) if loss.of_rows else np.empty(0, np.int64)
+
+
+def _dense_data(M: LocalMatrix) -> tuple[Any, ...]:
+    return tuple(read_only(np.empty((0, 0), M.dtype) if it is None else it) for it in (M.source, M.upper, M.weights))
+
+
+def _sparse_data(M: LocalMatrix) -> tuple[Any, ...]:
+    upper, weights = (np.empty(0, M.dtype) if it is None else it for it in (M.upper, M.weights))
+    return tuple(map(read_only, (M.starts, M.columns, M.values, upper, weights)))
 
 
 @jit
-def _fit_entries(
+def _over_entries(
     curve: Any,
     line: Any,
     runs: Any,
     which: Any,
     numbers: Any,
-    starts: Any,
-    columns: Any,
-    values: Any,
-    upper: Any,
-    weights: Any,
-    a: int,
-    b: int,
+    data: Any,
     U: Any,
     VT: Any,
+    shift: int,
     gram: Any,
-    damping: Any,
-    penalty: Any,
-    direct: bool,
-    Z: Any,
-    figures: Any,
+    value: Any,
+    error: Any,
+    G: Any,
+    B: Any,
 ) -> int:
-    """``_fit`` on the stored entries of rows a to b − 1 alone; ``figures`` get what is known of each row.
-
-    They are f and the error before and after the step, how far f falls in the model, and the size of the step. The
-    other entries cost ½x², where ``gram`` is VVᵀ, or nothing, where it is zero. With ``which`` each row has one loss.
-    """
-    l1, ridge, low, high = penalty
-    r, total, longest = VT.shape[1], 0, 0
-    for i in range(a, b):
+    """``walk`` on stored entries alone: the others cost ½x², where ``gram`` is VVᵀ, or nothing, where it is zero."""
+    starts, columns, values, upper, weights = data
+    m, r, active, longest = U.shape[0], U.shape[1], 0, 0
+    for i in range(shift, shift + m):
         longest = max(longest, starts[i + 1] - starts[i])
-    g, slope, B, sums = np.empty(r), np.empty(r), np.empty((r, r)), np.empty(5)
-    square = numbers[0, numbers.shape[1] - 1]
-    x, slopes, bent, found = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
-    places, own = np.empty(longest, np.int64), runs.copy()
-    for i in range(a, b):
-        begin, end = starts[i], starts[i + 1]
-        size, u, z = end - begin, U[i - a], Z[i - a]
-        if which.size > 0:
-            own[0, 0], own[0, 1] = size, which[i]
-        else:
-            at = 0
-            for k in range(runs.shape[0]):
-                while at < size and columns[begin + at] < runs[k, 0]:
-                    at += 1
-                own[k, 0] = at
-        _at_entries(u, VT, columns, begin, end, x)
-        count = curve(
-            x[:size], values[begin:end], upper[begin:end], weights[begin:end], own, numbers, found, slopes, bent
-        )
-        for k in range(count):
-            places[k] = columns[begin + found[k]]
-            slopes[k] -= square * x[found[k]]
-            bent[k] -= square
-        total += count
-        _gradient(slopes[:count], places[:count], VT, g)
-        _hessian(VT, places[:count], bent, B)
-        for p in range(r):
-            for q in range(r):
-                B[p, q] += gram[p, q]
-                g[p] += gram[p, q] * u[q]
-            B[p, p] += damping[i - a]
-        slope[:] = g
-        if direct:
-            _solve(B, g, u, ridge, z, slope)
-        else:
-            _sweep(B, u, l1, ridge, low, high, z, slope)
-        figure = figures[i - a]
-        figure[4] = figure[5] = 0.0
-        for p in range(r):
-            figure[4] -= 0.5 * (g[p] + slope[p]) * (z[p] - u[p])
-            figure[5] += (slope[p] - g[p]) ** 2
-        for turn in range(2):
-            w = u if turn == 0 else z
-            if turn == 1:
-                _at_entries(z, VT, columns, begin, end, x)
-            sums[:] = 0.0
-            line(x[:size], columns, values, upper, weights, begin, end, own if which.size > 0 else runs, numbers, sums)
-            off = 0.0
+    sums, square = np.empty(5), numbers[0, numbers.shape[1] - 1]
+    x, slopes, bent = np.empty(longest), np.empty((1, longest)), np.empty((1, longest))
+    found, places, own = np.empty((1, longest), np.int64), np.empty(longest, np.int64), runs.copy()
+    counts, spare = np.empty(1, np.int64), np.empty(1)
+    for i in range(m):
+        begin, end, u = starts[shift + i], starts[shift + i + 1], U[i]
+        size = end - begin
+        for k in range(size):
+            v, total = VT[columns[begin + k]], 0.0
             for p in range(r):
-                for q in range(r):
-                    off += w[p] * gram[p, q] * w[q]
-            figure[2 * turn] = sums[4] + 0.5 * off
-            figure[2 * turn + 1] = sums[1] + off
-    return total
-
-
-@jit
-def _at_entries(u: Any, VT: Any, columns: Any, begin: int, end: int, x: Any) -> None:
-    """u·v_j for the stored entries begin to end − 1."""
-    for k in range(begin, end):
-        v, total = VT[columns[k]], 0.0
-        for p in range(u.size):
-            total += u[p] * v[p]
-        x[k - begin] = total
+                total += u[p] * v[p]
+            x[k] = total
+        if which.size > 0:
+            own[:, 0], own[:, 1] = size, which[shift + i]
+        if G.shape[0] > 0:
+            if which.size == 0:
+                at = 0
+                for k in range(runs.shape[0]):
+                    while at < size and columns[begin + at] < runs[k, 0]:
+                        at += 1
+                    own[k, 0] = at
+            counts[0] = 0
+            curve(
+                x[:size].reshape(1, size),
+                values[begin:end].reshape(1, size),
+                upper[begin:end].reshape(1, size),
+                weights[begin:end].reshape(1, size),
+                own,
+                numbers,
+                found,
+                slopes,
+                bent,
+                counts,
+                spare,
+                spare,
+            )
+            count = counts[0]
+            for k in range(count):
+                places[k] = columns[begin + found[0, k]]
+                slopes[0, k] -= square * x[found[0, k]]
+                bent[0, k] -= square
+            active += count
+            _add_slopes(VT, places[:count], slopes[0], G[i])
+            _add_outer(VT, places[:count], bent[0], B[i])
+        off, at = 0.0, 0
+        for p in range(r):
+            slope = 0.0
+            for q in range(r):
+                slope += gram[p, q] * u[q]
+            off += u[p] * slope
+            if G.shape[0] > 0:
+                G[i, p] += slope
+                for q in range(p + 1):
+                    B[i, at] += gram[p, q]
+                    at += 1
+        sums[:] = 0.0
+        line(x[:size], columns, values, upper, weights, begin, end, own if which.size > 0 else runs, numbers, sums)
+        value[i], error[i] = sums[4] + 0.5 * off, sums[1] + off
+    return active
 
 
 @cache
 def _entry_loops(loss: RunLoops, values: np.dtype[Any], columns: np.dtype[Any]) -> tuple[Any, Any]:
     """``curve`` and ``line`` of the losses for stored entries, compiled."""
-    row, x, places = read_only(np.empty(1, values)), np.empty(1), np.empty(1, np.int64)
+    row, x, X = read_only(np.empty(1, values)), np.empty(1), np.empty((1, 1))
     runs, numbers = np.empty((1, 2), np.int64), read_only(np.empty((1, MOST_PARAMETERS + 2)))
-    where = read_only(np.empty(1, columns))
+    where, line = read_only(np.empty(1, columns)), read_only(np.empty((1, 1), values))
+    rest = (runs, numbers, np.empty((1, 1), np.int64), X, X, np.empty(1, np.int64), x, x)
     return (
-        first_class(loss.curve, x, row, row, row, runs, numbers, places, x, x, returns=0),
+        first_class(loss.curve, X, line, line, line, *rest, returns=0),
         first_class(loss.line, x, where, row, row, row, 0, 0, runs, numbers, x, returns=0),
     )
 
 
 @final
 @frozen(eq=False)
-class EntryModels:
-    """The models on the stored entries of a CSR M alone, for a scalar penalty."""
+class EntryModels(RowModels):
+    """The models on the stored entries of a CSR M alone."""
 
     loss: ColumnLosses
     M: LocalMatrix
     VT: Array
     """by rows, in float64"""
-    h: ScalarPenalty
+    gram: Array
+    """VVᵀ where an entry that is not stored costs ½x², else 0"""
 
-    def steps(self, rows: slice, U: Array, damping: Array) -> tuple[Array, Array, int]:
-        """The minimiser of each row's model, its figures, and the active entries."""
-        M, loss, square = self.M, self.loss, not self.M.sampled
+    @classmethod
+    def of(cls, loss: ColumnLosses, M: LocalMatrix, V: Array) -> "EntryModels":
+        return cls(loss, M, read_only(np.array(V.T, order="C")), (0.0 if M.sampled else 1.0) * (V @ V.T))
+
+    def height(self, rank: int) -> int:
+        return max(HEIGHT, KEPT_ENTRIES // rank**2)
+
+    def gather(self, rows: slice, U: Array) -> Gathered:
+        (m, r), half = U.shape, U.shape[1] * (U.shape[1] + 1) // 2
+        G, packed, B = np.zeros((m, r)), np.zeros((m, half)), np.empty((m, r, r))
+        value, error, active = self._over(rows, U, G, packed)
+        _unpack(packed, B)
+        return Gathered(value, error, G, B, active)
+
+    def measure(self, rows: slice, U: Array) -> tuple[Array, Array]:
+        return self._over(rows, U, np.empty((0, U.shape[1])), np.empty((0, 0)))[:2]
+
+    def _over(self, rows: slice, U: Array, G: Array, B: Array) -> tuple[Array, Array, int]:
+        M, loss = self.M, self.loss
         curve, line = _entry_loops(loss.loops(M.weights is not None, True), M.dtype, M.columns.dtype)
-        which = np.repeat(loss.which, np.diff([0, *loss.stops])) if loss.of_rows else np.empty(0, np.int64)
-        gram = self.VT.T @ self.VT if square else np.zeros((U.shape[1], U.shape[1]))
-        Z, figures = np.empty_like(U), np.empty((len(U), 6))
-        count = _fit_entries(
+        starts, columns, values, upper, weights = _sparse_data(M)
+        value, error = np.empty(len(U)), np.empty(len(U))
+        active = _over_entries(
             curve,
             line,
             loss.table,
-            which,
-            read_only(loss.numbers(1.0, square)),
-            read_only(M.starts),
-            read_only(M.columns),
-            read_only(M.values),
-            read_only(M.values if M.upper is None else M.upper),
-            read_only(M.values if M.weights is None else M.weights),
-            rows.start,
-            rows.stop,
-            U,
+            _losses_of_rows(loss),
+            read_only(loss.numbers(1.0, not M.sampled)),
+            (starts, columns, values, upper if upper.size else values, weights if weights.size else values),
+            read_only(np.ascontiguousarray(U)),
             self.VT,
-            gram,
-            damping,
-            tuple(map(float, astuple(self.h))),
-            self.h.quadratic,
-            Z,
-            figures,
+            rows.start,
+            self.gram,
+            value,
+            error,
+            G,
+            B,
         )
-        return Z, figures, count
+        return value, error, active

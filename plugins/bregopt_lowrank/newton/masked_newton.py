@@ -6,7 +6,19 @@ from typing import final
 import numpy as np
 from attrs import field, frozen
 
-from bregopt import Array, Blocks, Method, ResolvedProblem, State, Subgradient, Trait, balanced, nesterov, validate
+from bregopt import (
+    Array,
+    Blocks,
+    Method,
+    Momentum,
+    ResolvedProblem,
+    State,
+    Subgradient,
+    Trait,
+    balanced,
+    nesterov,
+    validate,
+)
 from bregopt.errors import IncompatibleError
 from bregopt_lowrank.factorization import Factorization, LowRankBlock
 from bregopt_lowrank.matrices.local import LocalMatrix
@@ -15,6 +27,9 @@ from bregopt_lowrank.newton.row_newton import RowSteps, row_newton
 
 TINY_STEP = 1e-12
 """The step, times |Y|², of the proximal map that brings an extrapolated point back to where H is finite."""
+
+FIRST, BY_TRIAL = 0.01, 0.0
+"""δ of the first step where one factor is fixed, and f convex; with two factors each row tries which is right."""
 
 
 @final
@@ -26,6 +41,7 @@ class Carried:
     theta: float
     """of Nesterov's sequence"""
     delta_U: Array
+    """of each row of U; zero before the first step, which chooses them"""
     delta_V: Array
 
 
@@ -41,9 +57,11 @@ class MaskedNewton(Method[Carried]):
         V⁺: from V̄ with U⁺, a damped Newton step for each column, kept where f + H₂ falls
 
     It is for losses ½‖W − UV‖² with a W that depends on UV entry by entry. Only the active entries of such a loss bend
-    f: with a share d of all, an iteration costs 4 + (r + 3)d products. β follows Nesterov's sequence; where
+    f: with a share d of all, an iteration costs 4 + (r + 3)d products, and the first one 2 more: there each row takes
+    the damping, of two, with which f + H falls more. β follows Nesterov's sequence; where
     Φ(U⁺, V⁺) > Φ(Y^k) it begins anew, and the step is taken again with β_k = 0. With ``balance`` the factors of the
-    same product that have the least H follow.
+    same product that have the least H follow. Where one factor is fixed, β_k = 0: every row is a problem of its own,
+    which Newton's steps solve whatever the other rows do.
     """
 
     uses_kernel = False
@@ -60,13 +78,21 @@ class MaskedNewton(Method[Carried]):
                 )
 
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
+        return self.take_over(problem, Y, Momentum(Y, 1.0))
+
+    def momentum(self, state: State[Carried]) -> Momentum:
+        return Momentum(state.inner.Y_prev, state.inner.theta)
+
+    def take_over(self, problem: ResolvedProblem, Y: Blocks, momentum: Momentum) -> State[Carried]:
         M = _data(problem)
-        rest = Carried(Y, 1.0, np.ones(M.shape[0]), np.ones(M.shape[1]))
+        first = BY_TRIAL if len(Y) > 1 else FIRST
+        deltas = (np.full(size, first) for size in M.shape)
+        rest = Carried(momentum.Y_prev, momentum.theta, *deltas)
         return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
     def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
         past = state.inner
-        beta, theta = nesterov(past.theta)
+        beta, theta = nesterov(past.theta) if len(state.Y) > 1 else (0.0, past.theta)
         step = _step(problem, past, _ahead(problem, state.Y, past.Y_prev, beta))
         if beta > 0 and not step.objective <= state.objective:
             beta, theta = nesterov(1.0)
@@ -80,7 +106,7 @@ class MaskedNewton(Method[Carried]):
             iteration=state.iteration + 1,
             Y=Y,
             objective=step.value + H,
-            metrics=block.metrics(step.error, math.sqrt(2.0 * block.curvature * step.value), *factors),
+            metrics=block.metrics(step.error, math.sqrt(2.0 * block.curvature * max(step.value, 0.0)), *factors),
             lyapunov=step.value + H,
             scale=block.scale(step.value, *factors) + abs(H),
             rounding=block.rounding,

@@ -7,86 +7,157 @@ from typing import final
 import numpy as np
 from attrs import frozen
 
-from bregopt import Array, Regularizer, ScalarPenalty
-from bregopt_lowrank.losses.loss import Arrays, ColumnLosses, Tile
+from bregopt import Array, Regularizer, ScalarPenalty, Trait
+from bregopt_lowrank.losses.loss import Arrays, ColumnLosses
+from bregopt_lowrank.matrices.local import LocalMatrix
 
 SWEEPS = 10
-"""Sweeps over the coordinates of a row model."""
-Coordinate = Callable[[slice, int, Array, Array], Array]
-"""``(rows, p, x, step) -> argmin_z h(z) + (z − x)²/(2·step)`` for coordinate p of these rows."""
+"""Sweeps over the coordinates of a row model, at most."""
+TILE_ENTRIES = 2**18
+"""Entries of a tile, or r² of each of its rows: 2 MiB of float64."""
 
 
 @final
 @frozen(eq=False)
-class Fit:
-    """The minimisers of row models."""
+class Gathered:
+    """What the models of some rows u are made of: ``f(u) + ⟨g, d⟩ + ½⟨Bd, d⟩``."""
+
+    value: Array
+    """f"""
+    error: Array
+    G: Array
+    """``g = Σ e'_j v_j`` of each row"""
+    B: Array
+    """``B = Σ e''_j v_j v_jᵀ`` of each row; whoever minimises may write into it"""
+    active: int
+    """how many entries have a slope or a curvature"""
+
+
+@final
+@frozen(eq=False)
+class Minimised:
+    """The minimisers z = u + d of row models with damping and h."""
 
     Z: Array
     fall: Array
-    """how far f falls in each model"""
+    """how far f falls in each model, damping included"""
     residual: Array
-    """``|(B + damping)(z − u)|²`` of each row"""
-    active: int
-    """how many entries of the tile are"""
+    """``|(B + damping)d|²`` of each row"""
+    drop: Array | None
+    """how far h falls, where h is known"""
 
 
 class RowModels(ABC):
-    """``⟨g, d⟩ + ½⟨(B + damping)d, d⟩ + h(u + d)`` for rows u: ``g = Σ e'_j v_j`` and ``B = Σ e''_j v_j v_jᵀ``.
-
-    The sums are over the entries of a tile of X = UV that have a slope or a curvature: those that are active.
-    """
+    """f on the rows of a factor whose other factor is held."""
 
     @abstractmethod
-    def measure(self, rows: slice, X: Array, tile: Tile) -> tuple[Array, Array]:
+    def height(self, rank: int) -> int:
+        """How many rows are gathered at a time."""
+
+    @abstractmethod
+    def gather(self, rows: slice, U: Array) -> Gathered:
+        """The models of these rows."""
+
+    @abstractmethod
+    def measure(self, rows: slice, U: Array) -> tuple[Array, Array]:
         """f and the error of each row."""
 
-    @abstractmethod
-    def fit(self, rows: slice, X: Array, tile: Tile, U: Array, damping: Array) -> Fit:
-        """The minimiser of each row's model: by a linear system for an h that is quadratic, else by sweeps."""
+
+Minimise = Callable[[slice, Gathered, Array, Array], Minimised]
+"""``(rows, gathered, U, damping) -> minimised``"""
 
 
 @final
 @frozen(eq=False)
 class PlainModels(RowModels):
-    """What the compiled models do, and those of an h that four numbers do not spell."""
+    """The models by NumPy."""
 
     loss: ColumnLosses
+    M: LocalMatrix
     V: Array
-    step: Coordinate
-    ridge: float | None
-    """of an h that is ``(ridge/2)x²``"""
-    floor: float = 0.0
-    """curvatures below that are taken for it: the step in a coordinate is then one in a model that lies above"""
 
-    def _on(self, rows: slice, X: Array, tile: Tile) -> Arrays:
-        return self.loss.on(X, tile, rows if self.loss.of_rows else slice(0, X.shape[1]))
+    def height(self, rank: int) -> int:
+        return max(1, TILE_ENTRIES // max(self.M.shape[1], rank**2))
 
-    def measure(self, rows: slice, X: Array, tile: Tile) -> tuple[Array, Array]:
-        found = self._on(rows, X, tile)
-        return found.value.sum(axis=1), found.error.sum(axis=1)
-
-    def fit(self, rows: slice, X: Array, tile: Tile, U: Array, damping: Array) -> Fit:
-        found = self._on(rows, X, tile)
-        G = found.slope @ self.V.T
-        B = damping[:, None, None] * np.eye(U.shape[1])
+    def gather(self, rows: slice, U: Array) -> Gathered:
+        found = self._on(rows, U)
+        B = np.empty((len(U), U.shape[1], U.shape[1]))
         for i, bent in enumerate(found.curvature):
             root = self.V[:, bent > 0] * np.sqrt(bent[bent > 0])
-            B[i] += root @ root.T
-        active = (found.slope != 0) | (found.curvature != 0)
-        Z, slope = self._swept(rows, B, G, U) if self.ridge is None else _solved(B, G, U, self.ridge)
-        fall, residual = -0.5 * ((G + slope) * (Z - U)).sum(axis=1), np.square(slope - G).sum(axis=1)
-        return Fit(Z, fall, residual, int(np.count_nonzero(active)))
+            B[i] = root @ root.T
+        active = int(np.count_nonzero((found.slope != 0) | (found.curvature != 0)))
+        return Gathered(found.value.sum(axis=1), found.error.sum(axis=1), found.slope @ self.V.T, B, active)
 
-    def _swept(self, rows: slice, B: Array, G: Array, U: Array) -> tuple[Array, Array]:
-        """Exact steps in one coordinate after the other, all rows at once; ``G + B(Z − U)`` follows them."""
-        Z, slope = U.copy(), G.copy()
-        for _ in range(SWEEPS):
-            for p in range(U.shape[1]):
-                b = np.maximum(B[:, p, p], self.floor)
-                z = self.step(rows, p, Z[:, p] - slope[:, p] / b, 1.0 / b)
-                slope += (z - Z[:, p])[:, None] * B[:, p]
-                Z[:, p] = z
-        return Z, slope
+    def measure(self, rows: slice, U: Array) -> tuple[Array, Array]:
+        found = self._on(rows, U)
+        return found.value.sum(axis=1), found.error.sum(axis=1)
+
+    def _on(self, rows: slice, U: Array) -> Arrays:
+        dtype = self.M.dtype
+        X, tile = U.astype(dtype) @ self.V.astype(dtype), self.M.read(rows)
+        if not self.loss.of_rows:
+            return self.loss.on(X, tile, slice(0, X.shape[1]))
+        return self.loss.on(X, tile, rows)
+
+
+def minimise(h: ScalarPenalty, rows: slice, it: Gathered, U: Array, damping: Array) -> Minimised:
+    """The minimisers for a scalar penalty: by a linear system for a quadratic one, else by sweeps."""
+    B = it.B + damping[:, None, None] * np.eye(U.shape[1])
+    if h.quadratic:
+        Z, slope = _solved(B, it.G, U, h.ridge)
+    else:
+        Z, slope = _swept(B, it.G, U, 0.0, lambda p, x, step: h.prox(x, step))
+    return _told(it.G, slope, U, Z, (h.values(U) - h.values(Z)).sum(axis=1))
+
+
+def minimise_by_prox(
+    H: Regularizer, shape: tuple[int, int], by_columns: bool, rows: slice, it: Gathered, U: Array, damping: Array
+) -> Minimised:
+    """The minimisers for any separable H, by its prox, on the same coordinate of all rows at a time.
+
+    ``shape`` is that of the factor, whose rows may be the columns of the block that H is for. With a ROW_WISE H one row
+    of the block is enough; and of a block of rows no more than its own are.
+    """
+    B = it.B + damping[:, None, None] * np.eye(U.shape[1])
+    alike = Trait.ROW_WISE in H.traits
+    if by_columns:
+        block = np.zeros((1 if alike else shape[1], shape[0]))
+    else:
+        block = np.zeros((len(U), shape[1]) if alike else shape)
+    steps = np.ones(block.shape)
+
+    def prox(p: int, x: Array, step: Array) -> Array:
+        if by_columns:
+            place: tuple[int | slice, int | slice] = (0 if alike else p, rows)
+        else:
+            place = (slice(None) if alike else rows, p)
+        block[place], steps[place] = x, step
+        z: Array = H.prox(block, steps)[place]  # type: ignore[arg-type]  # an array of steps: H is separable
+        block[place], steps[place] = 0.0, 1.0
+        return z
+
+    Z, slope = _swept(B, it.G, U, 1.0 / (0.9 * H.step_limit), prox)
+    return _told(it.G, slope, U, Z, None)
+
+
+def _swept(
+    B: Array, G: Array, U: Array, floor: float, prox: Callable[[int, Array, Array], Array]
+) -> tuple[Array, Array]:
+    """Exact steps in one coordinate after the other, all rows at once; ``G + B(Z − U)`` follows them.
+
+    Curvatures below the floor are taken for it: the step in a coordinate is then one in a model that lies above.
+    """
+    Z, slope = U.copy(), G.copy()
+    for _ in range(SWEEPS):
+        before = Z.copy()
+        for p in range(U.shape[1]):
+            b = np.maximum(B[:, p, p], floor)
+            z = prox(p, Z[:, p] - slope[:, p] / b, 1.0 / b)
+            slope += (z - Z[:, p])[:, None] * B[:, p]
+            Z[:, p] = z
+        if np.array_equal(before, Z):
+            break
+    return Z, slope
 
 
 def _solved(B: Array, G: Array, U: Array, ridge: float) -> tuple[Array, Array]:
@@ -95,22 +166,5 @@ def _solved(B: Array, G: Array, U: Array, ridge: float) -> tuple[Array, Array]:
     return Z, -ridge * Z
 
 
-def spelt(loss: ColumnLosses, V: Array, h: ScalarPenalty) -> PlainModels:
-    """The models for a scalar penalty."""
-    return PlainModels(loss, V, lambda rows, p, x, step: h.prox(x, step), h.ridge if h.quadratic else None)
-
-
-def embedded(loss: ColumnLosses, V: Array, H: Regularizer, U: Array, *, by_columns: bool) -> PlainModels:
-    """The models for any separable H, by its prox on the whole block, of which one coordinate is wanted.
-
-    The rows of U may be the columns of the block.
-    """
-
-    def step(rows: slice, p: int, x: Array, width: Array) -> Array:
-        X, steps = U.copy(), np.full(U.shape, width.min())
-        X[rows, p], steps[rows, p] = x, width
-        if by_columns:
-            return H.prox(X.T, steps.T).T[rows, p]  # type: ignore[arg-type]  # an array of steps: H is separable
-        return H.prox(X, steps)[rows, p]  # type: ignore[arg-type]  # as above
-
-    return PlainModels(loss, V, step, ridge=None, floor=1.0 / (0.9 * H.step_limit))
+def _told(G: Array, slope: Array, U: Array, Z: Array, drop: Array | None) -> Minimised:
+    return Minimised(Z, -0.5 * ((G + slope) * (Z - U)).sum(axis=1), np.square(slope - G).sum(axis=1), drop)

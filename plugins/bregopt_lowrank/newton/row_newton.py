@@ -1,22 +1,20 @@
 """One damped Newton step for every row of a factor, each accepted or taken back on its own."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from functools import partial, reduce
+from typing import final
 
 import numpy as np
-from attrs import frozen
+from attrs import astuple, evolve, frozen
 from numpy.typing import NDArray
 
-from bregopt import Array, Regularizer, ScalarPenalty
+from bregopt import Array, Regularizer, tikhonov
 from bregopt.compiled import wanted
 from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.local import LocalMatrix
-from bregopt_lowrank.newton.row_models import RowModels, embedded, spelt
-from bregopt_lowrank.passes.run import ALONE, SMALL
+from bregopt_lowrank.newton import row_models
+from bregopt_lowrank.newton.row_models import Gathered, Minimise, Minimised, PlainModels, RowModels
+from bregopt_lowrank.passes.run import ALONE
 from bregopt_lowrank.passes.threads import one_blas_thread, split, spread
-
-if TYPE_CHECKING:
-    from bregopt_lowrank.newton.compiled_models import EntryModels
 
 LEAST, MOST = 1e-9, 4.0
 """The range of δ: a row is damped by δ·c·tr(VVᵀ)/r, where c bounds the curvature of the loss."""
@@ -24,12 +22,10 @@ POOR, WIDER = 0.25, 4.0
 """Below that share of the promised decrease δ grows by that factor."""
 GOOD, CLOSER = 0.75, 0.3
 """Above that share it shrinks."""
+TRIED = (0.1, 1.0)
+"""What δ = 0 stands for: each row takes the δ of these with which f + h falls the most."""
 TINY = 1e-200
 """tr(VVᵀ)/r is taken for at least that, so that no row model is singular."""
-TILE_ENTRIES = 2**18
-"""Entries of a tile, or r² of each of its rows: 2 MiB of float64."""
-WHOLE_ENTRIES = 2**22
-"""Entries of a tile where each step in a coordinate takes the prox of the whole block."""
 
 
 @final
@@ -61,93 +57,101 @@ def row_newton(
 ) -> RowSteps:
     """A step for every row of U; with ``by_columns`` these are the columns of the block that H is for.
 
+    Where a δ is zero, that of every row is chosen by trial.
+
     A row whose f + h does not fall is taken back, or, with an H that is known by its prox only, whose f lies above its
     model: f + h then falls by at least what the model promised.
     """
     (m, n), r = M.shape, U.shape[1]
-    h, U, V = H.scalar(), np.array(U, order="C"), np.ascontiguousarray(V)
-    job = _Job(M, h, U, V, curvature, delta, np.empty_like(U), np.empty_like(delta))
-    workers, share = 1 if m * n < ALONE else min(M.threads, m), 1.0
-    if h is not None and wanted() and M.by_entries(loss):
-        from bregopt_lowrank.newton.compiled_models import EntryModels
+    U, V = np.array(U, order="C"), np.ascontiguousarray(V)
+    models, minimise = _models(loss, M, V), _minimiser(H, U, by_columns)
+    unit, share = max(curvature * float(np.vdot(V, V)) / r, TINY), M.share(loss, r)
+    new, next_delta = np.empty_like(U), np.empty_like(delta)
 
-        entries, share = EntryModels(loss, M, np.array(V.T, order="C"), h), M.share(loss, r)
+    def over(span: slice) -> Array:
+        """The steps of some rows; Σf, the error, the residual and the active entries."""
+        sums = np.zeros(5)
+        for rows in split(span, -(-(span.stop - span.start) // models.height(r))):
+            it, old = models.gather(rows, U[rows]), U[rows]
+            trials = [delta[rows]] if delta[rows].all() else [np.full(len(old), tried) for tried in TRIED]
 
-        def over(span: slice) -> Array:
-            return job.over_entries(entries, span)
-    else:
-        models = embedded(loss, V, H, U, by_columns=by_columns) if h is None else _spelt(loss, V, h, M)
-        height = max(1, (WHOLE_ENTRIES if h is None else TILE_ENTRIES) // max(n, r * r))
+            def attempt(at: Array, it: Gathered = it, rows: slice = rows, old: Array = old) -> _Tried:
+                found = minimise(rows, it, old, unit * at)
+                return _tried(it, old, found, *models.measure(rows, found.Z), at)
 
-        def over(span: slice) -> Array:
-            """By tiles of so many rows, all with one loss where the losses are those of the rows."""
-            parts = [run for run, _ in loss.runs(span)] if loss.of_rows else [span]
-            tiles = [tile for part in parts for tile in split(part, -(-(part.stop - part.start) // height))]
-            return job.over(models, tiles)
+            *others, last = trials
+            copies = [evolve(it, B=it.B.copy()) for _ in others]  # B is worked on in place
+            best = reduce(_Tried.or_better, [*map(attempt, others, copies), attempt(last)])
+            new[rows], next_delta[rows] = best.U, best.delta
+            again = (len(trials) - 1) * len(old) / m
+            sums += best.value.sum(), best.error.sum(), best.residual.sum(), it.active, again
+        return sums
 
     with one_blas_thread():
-        sums = spread(over, split(slice(0, m), workers))
-    value, error, residual, active = np.sum(sums, axis=0).tolist()
-    # X before and after, and for each active entry r + r(r + 1)/2 of the m·n·r multiplications of a product
-    products = 2.0 * share + active / (m * n) * (1.0 + 0.5 * (r + 1))
-    return RowSteps(job.Z, job.next_delta, value, error, residual, products)
-
-
-def _spelt(loss: ColumnLosses, V: Array, h: ScalarPenalty, M: LocalMatrix) -> RowModels:
-    if not wanted() or (M.shape[0] * M.shape[1] < SMALL and loss.has_arrays):
-        return spelt(loss, V, h)
-    from bregopt_lowrank.newton.compiled_models import CompiledModels
-
-    return CompiledModels(loss, M, np.array(V.T, order="C"), h)
+        sums = spread(over, split(slice(0, m), 1 if m * n < ALONE else min(M.threads, m)))
+    value, error, residual, active, tried = np.sum(sums, axis=0).tolist()
+    # X before and after, and at each further trial of δ; for each active entry
+    # r + r(r + 1)/2 of the m·n·r multiplications of a product
+    products = (2.0 + tried) * share + active / (m * n) * (1.0 + 0.5 * (r + 1))
+    return RowSteps(new, next_delta, value, max(error, 0.0), residual, products)
 
 
 @final
 @frozen(eq=False)
-class _Job:
-    """The steps of all rows; each thread writes those of its own."""
+class _Tried:
+    """Rows after a step, or as they were where it was taken back."""
 
-    M: LocalMatrix
-    h: ScalarPenalty | None
     U: Array
-    V: Array
-    curvature: float
     delta: Array
-    Z: Array
-    next_delta: Array
+    """for the next step"""
+    value: Array
+    error: Array
+    residual: Array
+    gain: Array
+    """how far f + h falls, or f where h is not known; −∞ where the step was taken back"""
 
-    @property
-    def _unit(self) -> float:
-        return max(self.curvature * float(np.vdot(self.V, self.V)) / len(self.V), TINY)
+    def or_better(self, other: "_Tried") -> "_Tried":
+        """Row by row the one with the larger gain; the later one where both were taken back."""
+        own, theirs = astuple(self, recurse=False), astuple(other, recurse=False)
+        first = (self.gain >= other.gain) & ~np.isneginf(self.gain)
+        return _Tried(
+            *(np.where(first if x.ndim == 1 else first[:, None], x, y) for x, y in zip(own, theirs, strict=True))
+        )
 
-    def over(self, models: RowModels, tiles: Sequence[slice]) -> Array:
-        """The steps of some tiles; Σf, the error, the residual and the active entries."""
-        V, sums = self.V.astype(self.M.dtype), np.zeros(4)
-        for rows in tiles:
-            U, tile = self.U[rows], self.M.read(rows)
-            X = U.astype(V.dtype) @ V
-            before = models.measure(rows, X, tile)
-            fit = models.fit(rows, X, tile, U, self._unit * self.delta[rows])
-            np.matmul(fit.Z.astype(V.dtype), V, out=X)
-            values, errors = self._judged(rows, fit.Z, fit.fall, before, models.measure(rows, X, tile))
-            sums += values.sum(), errors.sum(), fit.residual.sum(), fit.active
-        return sums
 
-    def over_entries(self, models: "EntryModels", span: slice) -> Array:
-        """The same on stored entries alone."""
-        Z, figures, active = models.steps(span, self.U[span], self._unit * self.delta[span])
-        value, error, new_value, new_error, fall, residual = figures.T
-        values, errors = self._judged(span, Z, fall, (value, error), (new_value, new_error))
-        return np.array([values.sum(), errors.sum(), residual.sum(), active])
+def _tried(it: Gathered, U: Array, found: Minimised, value: Array, error: Array, delta: Array) -> _Tried:
+    kept, following = judge(it.value - value, found.fall, found.drop, delta, U.shape[1])
+    gain = it.value - value if found.drop is None else it.value - value + found.drop
+    return _Tried(
+        np.where(kept[:, None], found.Z, U),
+        following,
+        np.where(kept, value, it.value),
+        np.where(kept, error, it.error),
+        found.residual,
+        np.where(kept, gain, -np.inf),
+    )
 
-    def _judged(
-        self, rows: slice, Z: Array, fall: Array, before: tuple[Array, Array], after: tuple[Array, Array]
-    ) -> tuple[Array, Array]:
-        """Keep the steps that do well, and return f and the error of each row then."""
-        U, (value, error), (new_value, new_error) = self.U[rows], before, after
-        drop = None if self.h is None else (self.h.values(U) - self.h.values(Z)).sum(axis=1)
-        kept, self.next_delta[rows] = judge(value - new_value, fall, drop, self.delta[rows], len(self.V))
-        self.Z[rows] = np.where(kept[:, None], Z, U)
-        return np.where(kept, new_value, value), np.where(kept, new_error, error)
+
+def _models(loss: ColumnLosses, M: LocalMatrix, V: Array) -> RowModels:
+    if not wanted():
+        return PlainModels(loss, M, V)
+    from bregopt_lowrank.newton.compiled_models import EntryModels, TileModels
+
+    return EntryModels.of(loss, M, V) if M.by_entries(loss) else TileModels.of(loss, M, V)
+
+
+def _minimiser(H: Regularizer, U: Array, by_columns: bool) -> Minimise:
+    """Compiled, where h is known as such; else for all rows at once."""
+    spelt = H.scalar()
+    h = H.entry() if spelt is None else spelt.entry()
+    if h is not None and wanted():
+        from bregopt_lowrank.newton import compiled_minimisers
+
+        ridge, floor = tikhonov(H), 1.0 / (0.9 * H.step_limit)
+        return lambda rows, it, U, damping: compiled_minimisers.minimise(h, ridge, floor, it, U, damping)
+    if spelt is not None:
+        return partial(row_models.minimise, spelt)
+    return partial(row_models.minimise_by_prox, H, U.shape, by_columns)
 
 
 def judge(gain: Array, fall: Array, drop: Array | None, delta: Array, rank: int) -> tuple[NDArray[np.bool_], Array]:

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import wanted
-from bregopt_lowrank.losses.loss import ColumnLosses
+from bregopt_lowrank.losses.loss import ColumnLosses, Tile
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks, sampled
 from bregopt_lowrank.passes.threads import one_blas_thread, read_only, reader, split, spread
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
+ONE_TILE = 2**15
+"""Entries of M up to which BLAS has no use for tiles, nor for its threads."""
 ALONE = 2**17
 """Entries of M below which a second thread costs more than it brings."""
-PIECE = 1024
-"""Rows of the factors that are worked on at a time."""
 WORK = 10**6
 """Multiplications of a product up to which BLAS takes its factors as they lie."""
+PIECE = 1024
+"""Rows of the factors that are worked on at a time."""
 LEAST = 2**12
 """Entries of a tile, whatever the rank: a call costs something too."""
 KEPT = 2**20
@@ -36,6 +38,8 @@ KEPT = 2**20
 def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
     """The pass over the whole of M."""
     m, n = M.shape
+    if _is_one_tile(M, request):
+        return _one_tile(M, request)
     with one_blas_thread():
         factors = _factors(request, M.dtype)
         if M.by_entries(request.loss):
@@ -48,11 +52,44 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
         def over(rows: slice) -> PassResult:
             (residual, error, of_W, distance, value), right = job.over(rows)
             summed = float(residual), float(error), float(of_W), float(distance), float(value)
-            return PassResult(*summed, right if len(right) else None, *_grams(request, rows))
+            return PassResult(*summed, right if len(right) else None, *grams(request, rows))
 
         parts = spread(over, split(slice(0, m), threads))
     result: PassResult = job.whole(reduce(PassResult.plus, parts))
     return result
+
+
+def _is_one_tile(M: "LocalMatrix", request: PassRequest) -> bool:
+    """Whether M is small, dense and in memory, with one loss for all columns that NumPy computes fast."""
+    if M.shape[0] * M.shape[1] > min(ONE_TILE, SMALL - 1) or not M.resident or M.source.dtype != np.float64:
+        return False
+    loss = request.loss.single
+    return loss is not None and loss.has_arrays and M.dtype == np.float64
+
+
+def _one_tile(M: "LocalMatrix", request: PassRequest) -> PassResult:
+    """The pass over a small M: three products of NumPy."""
+    U, V, U_bar, V_bar, c = request.U, request.V, request.U_bar, request.V_bar, request.curvature
+    loss, right = request.loss.single, None
+    if loss is None:
+        raise RuntimeError("A small pass has one loss.")
+    S = U @ V
+    distance, gap = 0.0, None
+    if request.distance and U_bar is not None and V_bar is not None:
+        gap = U_bar @ V_bar - S
+    sums = loss.residual(S, Tile(M.source, M.upper, M.weights, not M.missing), c)
+    if gap is not None:
+        gap *= c
+        gap += S  # c(X̄ − W) = c(X̄ − X) + S
+        distance = float(np.vdot(gap, gap))
+    if V_bar is not None and request.left is not None:
+        np.matmul(S, V_bar.T, out=request.left)
+        if request.update is not None:
+            U_bar = request.update(slice(0, len(U)), request.left)
+    if U_bar is not None:
+        right = S.T @ U_bar
+    cross = grams(request, slice(0, len(U)))
+    return PassResult(sums.residual, sums.error, sums.of_W, distance, sums.value, right, *cross)
 
 
 def _walks(M: "LocalMatrix", loss: ColumnLosses, curvature: float) -> Walks:
@@ -165,20 +202,19 @@ def _all_three(M: Array, upper: Array | None, weights: Array | None) -> tuple[Ar
     return read_only(M), read_only(M if upper is None else upper), read_only(M if weights is None else weights)
 
 
-def _grams(request: PassRequest, span: slice) -> tuple[Array, Array | None, Array | None]:
-    """UᵀU; where the gradient lags behind W also ŪᵀŪ and Ūᵀ(Ū − U), and c(X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
+def grams(request: PassRequest, span: slice) -> tuple[Array | None, Array | None]:
+    """Where the gradient lags behind W ŪᵀŪ and Ūᵀ(Ū − U), and c(X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
     V, V_bar, c = request.V, request.V_bar, request.curvature
     still = request.U_bar is request.U and V_bar is request.V
     if request.U_bar is None or V_bar is None or request.left is None or still:
-        return request.U[span].T @ request.U[span], None, None
+        return None, None
     on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
-    plain, bar, cross = (np.zeros_like(on_U) for _ in range(3))
+    bar, cross = np.zeros_like(on_U), np.zeros_like(on_U)
     for rows in split(span, -(-(span.stop - span.start) // PIECE)):
         U, U_bar, left = request.U[rows], request.U_bar[rows], request.left[rows]
         dU = U_bar - U
         left += dU @ on_dU  # X̄ − X = dU V̄ + U dV
         left += U @ on_U
-        plain += U.T @ U
         bar += U_bar.T @ U_bar
         cross += U_bar.T @ dU
-    return plain, bar, cross
+    return bar, cross

@@ -69,15 +69,7 @@ class SampledJob:
 
     def whole(self, result: PassResult) -> PassResult:
         """The sums over all rows with what the entries that are not stored bring to them."""
-        request, c = self.request, self.request.curvature
-        X2 = float(np.vdot(result.gram, request.V @ request.V.T))
-        off = self.square * X2
-        rest = (1.0 - self.square / c) ** 2 * X2
-        result = added(result, residual=off, error=off, of_W=rest, value=0.5 * off, cancelled=0.5 * off)
-        if request.distance and request.U_bar is not None and request.V_bar is not None:
-            far = c * request.U_bar, (self.square - c) * request.U
-            result = added(result, distance=_square_of_sum(far, (request.V_bar, request.V)))
-        return evolve(result, **{name: max(getattr(result, name), 0.0) for name in ("residual", "error", "distance")})
+        return with_the_rest(self.request, result, self.square)
 
     def _parts(self, span: slice) -> list[slice]:
         """Rows with so many stored entries as may be held at a time; all of them where nothing is held."""
@@ -172,6 +164,19 @@ class SampledJob:
         from bregopt_lowrank.passes.compiled_sampled import add_right
 
         add_right(read_only(self.M.starts), read_only(self.M.columns), rows.start, rows.stop, read_only(U), S, right)
+
+
+def with_the_rest(request: PassRequest, result: PassResult, square: float) -> PassResult:
+    """The sums over the stored entries, with what the others bring: they cost ½x² for a ``square`` of 1, else 0."""
+    c = request.curvature
+    X2 = float(np.vdot(request.U.T @ request.U, request.V @ request.V.T))
+    off = square * X2
+    rest = (1.0 - square / c) ** 2 * X2
+    result = added(result, residual=off, error=off, of_W=rest, value=0.5 * off, cancelled=0.5 * off)
+    if request.distance and request.U_bar is not None and request.V_bar is not None:
+        far = c * request.U_bar, (square - c) * request.U
+        result = added(result, distance=_square_of_sum(far, (request.V_bar, request.V)))
+    return evolve(result, **{name: max(getattr(result, name), 0.0) for name in ("residual", "error", "distance")})
 
 
 def _square_of_sum(left: tuple[Array, Array], right: tuple[Array, Array]) -> float:

@@ -125,6 +125,12 @@ def _compiled(G: Array, c: Array, h: ScalarPenalty, sweeps: int) -> Step:
     return step
 
 
+def warm_up_ecd() -> None:
+    """Meet the compiled sweep."""
+    X = np.ones((1, 1))
+    _compiled(X, X[0], ScalarPenalty(), 1)(X, X)
+
+
 @cache
 def _loop() -> Callable[..., Any]:
     return jit(_lines, fastmath={"contract", "nsz"})

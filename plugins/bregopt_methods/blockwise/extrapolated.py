@@ -7,8 +7,9 @@ from typing import final
 import numpy as np
 from attrs import evolve, frozen
 
-from bregopt import Blocks, Method, ResolvedProblem, State, Subgradient, balanced, nesterov
+from bregopt import Blocks, Method, Momentum, ResolvedProblem, State, Subgradient, balanced, nesterov
 from bregopt_methods.blockwise.block_update import Solver, block_update, check_blocks, gram
+from bregopt_methods.blockwise.revive import buried, revived
 
 BOUND = "F(Y^k, W(y)) + H(Y^k), a bound of Φ(Y^k),"
 
@@ -28,7 +29,8 @@ class ExtrapolatedBlocks(Method[Carried]):
     """An update of all blocks from y = Y^k + β_k(Y^k − Y^{k−1}), with W = W(y) and Nesterov's β_k.
 
     Where its bound of Φ is above the last one, it is made from Y^k instead. That one is not above: it starts at
-    F(Y^k, W(Y^k)) + H(Y^k), the least of the bounds of Φ(Y^k), and lowers that.
+    F(Y^k, W(Y^k)) + H(Y^k), the least of the bounds of Φ(Y^k), and lowers that. A column of U that adds nothing to UV
+    is started anew first, where that does not change Φ.
     """
 
     uses_kernel = False
@@ -50,21 +52,31 @@ class ExtrapolatedBlocks(Method[Carried]):
 
     @final
     def start(self, problem: ResolvedProblem, Y: Blocks) -> State[Carried]:
+        return self.take_over(problem, Y, Momentum(Y, 1.0))
+
+    @final
+    def momentum(self, state: State[Carried]) -> Momentum:
+        return Momentum(state.inner.Y_prev, state.inner.theta)
+
+    @final
+    def take_over(self, problem: ResolvedProblem, Y: Blocks, momentum: Momentum) -> State[Carried]:
         check_blocks(problem, Y, self.name)
-        return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=Carried(Y, 1.0, None))
+        rest = Carried(momentum.Y_prev, momentum.theta, None)
+        return State.at(problem.oracle.evaluate(Y), problem.regularizer.value(Y), inner=rest)
 
     @final
     def advance(self, problem: ResolvedProblem, state: State[Carried]) -> State[Carried]:
-        Y, past, row_wise = state.Y, state.inner, self.row_wise(problem, state.Y.names[0])
+        past, row_wise = state.inner, self.row_wise(problem, state.Y.names[0])
+        Y, Y_prev = revived(problem, state.Y, past.Y_prev, state.iteration)
         beta, theta = nesterov(past.theta)
-        y = Y if beta == 0 else Y.plus(beta, Y - past.Y_prev)
+        y = Y if beta == 0 else Y.plus(beta, Y - Y_prev)
         made = block_update(problem, y, self.solver, row_wise=row_wise)
         if beta > 0 and not made.bound <= state.lyapunov:
             beta, theta = nesterov(1.0)
             made = block_update(problem, Y, self.solver, row_wise=row_wise)
         following = State(
             iteration=state.iteration + 1,
-            Y=made.Y,
+            Y=buried(problem, made.Y),
             objective=made.bound,
             metrics=made.evaluation.metrics,
             lyapunov=made.bound,

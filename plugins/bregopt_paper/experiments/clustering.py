@@ -184,7 +184,8 @@ def _baseline(dataset: str, name: str, setting: Setting) -> Record:
 def _fit(dataset: str, fit: Fit, setting: Setting) -> Record:
     """The factors after 100 iterations, and k-means on the rows of U; for ours, on its left singular vectors too."""
     samples = _samples(dataset)
-    found = bregopt.solve(problem(samples, fit), method=fit.method, start=fit.start, max_iterations=ITERATIONS)
+    stop = f"max-iterations({ITERATIONS})"
+    found = bregopt.solve(problem(samples, fit), method=fit.method, start=fit.start, stop=stop, on_interrupt="raise")
     U = np.asarray(found.Y.U)
     record = {
         "scores": _clustered(U, samples, setting),

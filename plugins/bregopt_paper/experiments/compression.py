@@ -93,7 +93,11 @@ def _compress(faces: FaceSet) -> Record:
     """
     M = np.ascontiguousarray(bregopt.make("dataset", faces.dataset).M.T)  # a face in each column
     nmf = bregopt.solve(
-        bregopt.compose("nmf", M, rank=faces.rank), method=NMF_METHOD, seed=0, max_iterations=NMF_ITERATIONS
+        bregopt.compose("nmf", M, rank=faces.rank),
+        method=NMF_METHOD,
+        seed=0,
+        stop=f"max-iterations({NMF_ITERATIONS})",
+        on_interrupt="raise",
     )
     U, V = np.asarray(nmf.Y.U), np.asarray(nmf.Y.V)
     columns = [int(share * M.shape[1]) for share in FACES]
@@ -131,7 +135,8 @@ def clipped_svd(U: Array, rank: int) -> Array:
 def compressed(U: Array, rank: int, most: int, method: str, iterations: int) -> Blocks:
     """U' and V' of ``min ½‖W − U'V'‖²`` with max(0, W) = U and at most so many non-zeros in each row of V'."""
     problem = bregopt.compose("relu-nmd", U, rank=rank, V=bregopt.make("regularizer", "l0-ball", most, per="row"))
-    return bregopt.solve(problem, method=method, start="tsvd", max_iterations=iterations).Y
+    stop = f"max-iterations({iterations})"
+    return bregopt.solve(problem, method=method, start="tsvd", stop=stop, on_interrupt="raise").Y
 
 
 def _measured(M: Array, U: Array, found: Array, columns: Sequence[int], keep: bool) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def run(
     """Solve the problem: every iteration in columns, why it ended, and what ``measure`` says of the end."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges is told of in the report
-            bregopt.solve(problem, method=method, start=start, seed=seed, max_iterations=TRIAL)
-            result = bregopt.solve(problem, method=method, start=start, seed=seed, stop=stop)
+            for rule in (f"max-iterations({TRIAL})", stop):
+                result = bregopt.solve(problem, method=method, start=start, seed=seed, stop=rule, on_interrupt="raise")
     except (OverflowedError, IncompatibleError) as error:  # before there is a result
         status = REFUSED if isinstance(error, IncompatibleError) else Status.NOT_FINITE.value
         empty = {name: np.empty(0) for name in COLUMNS}

@@ -1,0 +1,1 @@
+"""Folders that hold one matrix."""

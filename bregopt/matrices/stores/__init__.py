@@ -1,0 +1,1 @@
+"""Stores: named arrays in HDF5 and zarr."""

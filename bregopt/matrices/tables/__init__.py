@@ -1,0 +1,1 @@
+"""Tables: rows and columns with names."""

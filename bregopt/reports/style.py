@@ -1,0 +1,19 @@
+"""The style sheet of a page."""
+
+STYLE = """
+body { font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: #222; background: #fff;
+  max-width: 960px; margin: 2rem auto; padding: 0 1.2rem; }
+h1 { font-size: 1.5rem; margin: 0 0 0.6rem; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 0.6rem; border-bottom: 1px solid #ddd; padding-bottom: 0.2rem; }
+.answer { font-size: 1.2rem; background: #eef4fb; border-left: 4px solid #1f5fa8; padding: 0.7rem 1rem; margin: 0; }
+figure { margin: 0.8rem 0 1.6rem; }
+img { max-width: 100%; height: auto; }
+figcaption, .caption { color: #555; font-size: 0.9rem; max-width: 46rem; }
+table { border-collapse: collapse; font-size: 0.9rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.25rem 1rem 0.25rem 0; border-bottom: 1px solid #eee;
+  overflow-wrap: anywhere; }
+th { white-space: nowrap; }
+table.wide td:nth-child(2) { white-space: nowrap; }
+small { color: #777; }
+.bar { display: inline-block; height: 0.6em; background: #1f5fa8; }
+"""
