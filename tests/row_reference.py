@@ -36,12 +36,15 @@ def line_step(u, V, m, delta, h):
         z = u + np.linalg.lstsq(B + h.ridge * np.eye(r), -(g + h.ridge * u), rcond=None)[0]
     else:
         z = u.copy()
-        for _ in range(10):
+        for _ in range(3000):  # until the minimiser is reached, to rounding
+            before = z.copy()
             for p in range(r):
                 slope = g[p] + B[p] @ (z - u)
                 x = B[p, p] * z[p] - slope
                 x = math.copysign(max(abs(x) - h.l1, 0.0), x) / (B[p, p] + h.ridge)
                 z[p] = min(max(x, h.low), h.high)
+            if np.abs(z - before).max() <= 1e-15 * np.abs(z).max():
+                break
     d = z - u
     drop = penalty_value(h, u) - penalty_value(h, z)
     promised = -g @ d - d @ B @ d / 2 + drop

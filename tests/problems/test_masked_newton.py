@@ -119,7 +119,8 @@ def test_weights_of_their_own_for_entries_reach_what_one_weight_does():
 
 @pytest.mark.parametrize("alike", [False, True], ids=["weights by entry", "one weight"])
 @pytest.mark.parametrize("by_columns", [False, True])
-def test_a_regularizer_known_by_its_prox_has_the_same_minimisers(by_columns, alike):
+def test_a_regularizer_known_by_its_prox_has_the_same_minimisers(by_columns, alike, monkeypatch):
+    monkeypatch.setattr("bregopt_lowrank.newton.row_models.SWEEPS", 1000)
     rng = np.random.default_rng(0)
     M, U, V = relu_of_low_rank(9, 14), rng.standard_normal((9, 3)), rng.standard_normal((3, 14))
     weights = np.full((1, 1) if alike else (3, 9) if by_columns else (9, 3), 0.3)
@@ -152,12 +153,29 @@ def test_the_compiled_minimiser_takes_the_coordinate_steps_of_the_prox(spec):
     U = H.prox(rng.standard_normal((9, 3)), 1e-12)
     it = PlainModels(ColumnLosses.one(Relu(), 14), as_local_matrix(relu_of_low_rank(9, 14)), V).gather(slice(0, 9), U)
     wanted = minimise_by_prox(H, U.shape, False, slice(0, 9), it, U, damping)
-    found = compiled_minimise(H.entry(), None, 1.0 / (0.9 * H.step_limit), evolve(it, B=it.B.copy()), U, damping)
+    found = compiled_minimise(H.entry(), None, False, 1.0 / (0.9 * H.step_limit), evolve(it, B=it.B.copy()), U, damping)
     np.testing.assert_allclose(found.Z, wanted.Z, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found.fall, wanted.fall, rtol=1e-8, atol=1e-9)
     drop = [H.value(u[None]) - H.value(z[None]) for u, z in zip(U, found.Z, strict=True)]
     np.testing.assert_allclose(found.drop, drop, rtol=1e-9, atol=1e-9)
     assert not np.array_equal(found.Z, U)
+
+
+@pytest.mark.parametrize("h", [(0.3, 0.0), (0.3, 0.2), (0.0, 0.0, 0.0), (0.2, 0.1, 0.0), (0.0, 0.0, -0.1, 0.2)])
+@pytest.mark.parametrize("rank", [1, 2, 7, 12])
+def test_a_row_model_is_minimised_to_the_last_digits_though_its_coordinates_are_far_from_independent(h, rank):
+    rng = np.random.default_rng(rank)
+    h, V = bo.ScalarPenalty(*h), rng.standard_normal((rank, 30)) + 1.0  # so much alike that sweeps alone are slow
+    U, damping = h.prox(rng.standard_normal((20, rank)), 1e-3), np.geomspace(1e-3, 1, 20)
+    M = np.maximum(0.0, rng.standard_normal((20, 30)))
+    it = PlainModels(ColumnLosses.one(Relu(), 30), as_local_matrix(M), V).gather(slice(0, 20), U)
+    plain = minimise(h, slice(0, 20), it, U, damping)
+    compiled = compiled_minimise(h.entry(), None, True, 0.0, evolve(it, B=it.B.copy()), U, damping)
+    B = it.B + damping[:, None, None] * np.eye(rank)
+    for found in (plain, compiled):
+        slope = it.G + (B @ (found.Z - U)[:, :, None])[:, :, 0]
+        size = np.abs(it.G) + (np.abs(B) @ np.abs(found.Z - U)[:, :, None])[:, :, 0] + h.l1
+        assert (np.abs(h.steepest(found.Z, slope)) <= 1e-12 * size).all()
 
 
 def test_the_first_step_of_a_row_has_the_damping_with_which_it_falls_more():

@@ -8,7 +8,7 @@ import numpy as np
 
 from bregopt import Array, EntryPenalty
 from bregopt.compiled import first_class, jit
-from bregopt_lowrank.newton.row_models import SWEEPS, Gathered, Minimised
+from bregopt_lowrank.newton.row_models import ROUNDING, SWEEPS, Gathered, Minimised
 from bregopt_lowrank.passes.threads import read_only
 
 VANISHED = 1e-14
@@ -62,22 +62,58 @@ def _solve(B: Any, g: Any, u: Any, ridge: float, z: Any, slope: Any) -> None:
 
 
 @jit
-def _sweep(prox: Any, numbers: Any, floor: float, B: Any, u: Any, z: Any, slope: Any) -> None:
-    """z from u by exact steps in one coordinate after the other; ``slope`` follows ``g + B(z − u)``."""
-    z[:] = u
-    for _ in range(SWEEPS):
-        moved = False
-        for p in range(z.size):
-            row, step = B[p], 1.0 / max(B[p, p], floor)
-            x = prox(z[p] - slope[p] * step, step, numbers)
-            change = x - z[p]
-            if change != 0.0:
-                moved = True
-                z[p] = x
-                for q in range(z.size):
-                    slope[q] += change * row[q]
-        if not moved:
-            return
+def _sweep(prox: Any, numbers: Any, floor: float, B: Any, z: Any, slope: Any) -> bool:
+    """An exact step in one coordinate after the other; ``slope`` follows ``g + B(z − u)``. Whether z was moved."""
+    moved = False
+    for p in range(z.size):
+        row, step = B[p], 1.0 / max(B[p, p], floor)
+        x = prox(z[p] - slope[p] * step, step, numbers)
+        change = x - z[p]
+        if change != 0.0:
+            moved = moved or abs(change) > ROUNDING * abs(x)
+            z[p] = x
+            for q in range(z.size):
+                slope[q] += change * row[q]
+    return moved
+
+
+@jit
+def _on_the_face(numbers: Any, B: Any, z: Any, slope: Any, free: Any, room: Any) -> None:
+    """z on the way to the minimiser over its entries that are neither zero nor at a bound.
+
+    It goes up to the first that gets there; ``h(x) = l1·|x| + (ridge/2)x²`` within bounds is smooth on the way.
+    """
+    l1, ridge, low, high, count = numbers[0], numbers[1], numbers[2], numbers[3], 0
+    for p in range(z.size):
+        if (l1 == 0.0 or z[p] != 0.0) and low < z[p] < high:
+            free[count] = p
+            count += 1
+    A, t, zero = room[: count * count].reshape(count, count), np.empty(count), np.zeros(count)
+    d, scratch = np.empty(count), np.empty(count)
+    for a in range(count):
+        p = free[a]
+        t[a] = slope[p] + ridge * z[p] + (l1 if z[p] > 0.0 else -l1)
+        for b in range(a, count):
+            A[a, b] = B[p, free[b]]
+    _solve(A, t, zero, ridge, d, scratch)
+    share = 1.0
+    for a in range(count):
+        x, end = z[free[a]], z[free[a]] + d[a]
+        if end < low:
+            share = min(share, (low - x) / d[a])
+        if end > high:
+            share = min(share, (high - x) / d[a])
+        if l1 > 0.0 and x * end < 0.0:
+            share = min(share, -x / d[a])
+    for a in range(count):
+        p = free[a]
+        end = min(max(z[p] + share * d[a], low), high)
+        if l1 > 0.0 and z[p] * end < 0.0:
+            end = 0.0
+        change, row = end - z[p], B[p]
+        z[p] = end
+        for q in range(z.size):
+            slope[q] += change * row[q]
 
 
 @jit
@@ -87,6 +123,7 @@ def _minimise(
     numbers: Any,
     floor: float,
     ridge: float,
+    faces: bool,
     damping: Any,
     U: Any,
     G: Any,
@@ -94,8 +131,12 @@ def _minimise(
     Z: Any,
     figures: Any,
 ) -> None:
-    """Each row of Z a minimiser of its model, in place of B; by a linear system where h is ``(ridge/2)x²``."""
-    slope = np.empty(U.shape[1])
+    """Each row of Z a minimiser of its model, in place of B; by a linear system where h is ``(ridge/2)x²``.
+
+    Else by sweeps over the coordinates; between them, with ``faces``, by one for the entries that are free to move.
+    """
+    r = U.shape[1]
+    slope, free, room = np.empty(r), np.empty(r, np.intp), np.empty(r * r)
     for i in range(U.shape[0]):
         g, u, z = G[i], U[i], Z[i]
         for p in range(u.size):
@@ -104,7 +145,12 @@ def _minimise(
         if ridge >= 0.0:
             _solve(B[i], g, u, ridge, z, slope)
         else:
-            _sweep(prox, numbers, floor, B[i], u, z, slope)
+            z[:] = u
+            for _ in range(SWEEPS + (2 * r if faces else 0)):
+                if not _sweep(prox, numbers, floor, B[i], z, slope):
+                    break
+                if faces:
+                    _on_the_face(numbers, B[i], z, slope, free, room)
         fall = residual = drop = 0.0
         for p in range(u.size):
             fall -= 0.5 * (g[p] + slope[p]) * (z[p] - u[p])
@@ -122,8 +168,10 @@ def _functions(value: Any, prox: Any) -> tuple[Any, Any]:
     )
 
 
-def minimise(h: EntryPenalty, ridge: float | None, floor: float, it: Gathered, U: Array, damping: Array) -> Minimised:
-    """The minimisers for an h that is compiled, and ``(ridge/2)x²`` where that is given."""
+def minimise(
+    h: EntryPenalty, ridge: float | None, faces: bool, floor: float, it: Gathered, U: Array, damping: Array
+) -> Minimised:
+    """The minimisers for an h that is compiled: ``(ridge/2)x²`` where that is given, a ScalarPenalty with ``faces``."""
     Z, figures, numbers = np.empty(U.shape), np.empty((3, len(U))), read_only(np.array([*h.parameters, 0.0]))
     U = np.ascontiguousarray(U)
     _minimise(
@@ -131,6 +179,7 @@ def minimise(h: EntryPenalty, ridge: float | None, floor: float, it: Gathered, U
         numbers,
         floor,
         -1.0 if ridge is None else float(ridge),
+        faces,
         damping,
         U,
         it.G,

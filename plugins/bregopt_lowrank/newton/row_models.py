@@ -2,17 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import final
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, ScalarPenalty, Trait
 from bregopt_lowrank.losses.loss import Arrays, ColumnLosses
 from bregopt_lowrank.matrices.local import LocalMatrix
 
 SWEEPS = 10
-"""Sweeps over the coordinates of a row model, at most."""
+"""Sweeps over the coordinates of a row model, at most; 2r more where steps over all of them stand between."""
+ROUNDING = 1e-14
+"""An entry that a sweep moves by no more than that part of itself is not counted as moved."""
 TILE_ENTRIES = 2**18
 """Entries of a tile, or r² of each of its rows: 2 MiB of float64."""
 
@@ -106,7 +110,7 @@ def minimise(h: ScalarPenalty, rows: slice, it: Gathered, U: Array, damping: Arr
     if h.quadratic:
         Z, slope = _solved(B, it.G, U, h.ridge)
     else:
-        Z, slope = _swept(B, it.G, U, 0.0, lambda p, x, step: h.prox(x, step))
+        Z, slope = _swept(B, it.G, U, 0.0, lambda p, x, step: h.prox(x, step), partial(_on_the_face, h, B))
     return _told(it.G, slope, U, Z, (h.values(U) - h.values(Z)).sum(axis=1))
 
 
@@ -141,23 +145,51 @@ def minimise_by_prox(
 
 
 def _swept(
-    B: Array, G: Array, U: Array, floor: float, prox: Callable[[int, Array, Array], Array]
+    B: Array,
+    G: Array,
+    U: Array,
+    floor: float,
+    prox: Callable[[int, Array, Array], Array],
+    onward: Callable[[Array, Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """Exact steps in one coordinate after the other, all rows at once; ``G + B(Z − U)`` follows them.
 
     Curvatures below the floor are taken for it: the step in a coordinate is then one in a model that lies above.
+    After a sweep that moved something, ``onward(Z, slope)`` is how each row goes on.
     """
     Z, slope = U.copy(), G.copy()
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS + (0 if onward is None else 2 * U.shape[1])):
         before = Z.copy()
         for p in range(U.shape[1]):
             b = np.maximum(B[:, p, p], floor)
             z = prox(p, Z[:, p] - slope[:, p] / b, 1.0 / b)
             slope += (z - Z[:, p])[:, None] * B[:, p]
             Z[:, p] = z
-        if np.array_equal(before, Z):
+        moved: NDArray[np.bool_] = np.any(np.abs(Z - before) > ROUNDING * np.abs(Z), axis=1)
+        if not moved.any():
             break
+        if onward is not None:
+            way = np.where(moved[:, None], onward(Z, slope), 0.0)
+            Z, slope = Z + way, slope + (B @ way[:, :, None])[:, :, 0]
     return Z, slope
+
+
+def _on_the_face(h: ScalarPenalty, B: Array, Z: Array, slope: Array) -> Array:
+    """The way to the minimiser over the entries that are neither zero nor at a bound.
+
+    It goes up to the first that gets there; h is smooth on it.
+    """
+    free = (h.low < Z) & (h.high > Z) & ((Z != 0) | (h.l1 == 0))
+    both = free[:, :, None] & free[:, None, :]
+    A = np.where(both, B, 0.0) + np.where(free, h.ridge, 1.0)[:, :, None] * np.eye(Z.shape[1])
+    steep = np.where(free, slope + h.ridge * Z + h.l1 * np.sign(Z), 0.0)
+    D = -np.linalg.solve(A, steep[:, :, None])[:, :, 0]
+    end = Z + D
+    near = np.clip(end, h.low, h.high)
+    near = np.where((h.l1 > 0) & (Z * end < 0), 0.0, near)
+    shares = np.divide(near - Z, D, out=np.ones_like(D), where=near != end)
+    share = shares.min(axis=1, keepdims=True)
+    return np.where((near != end) & (shares == share), near - Z, share * D)
 
 
 def _solved(B: Array, G: Array, U: Array, ridge: float) -> tuple[Array, Array]:

@@ -148,7 +148,8 @@ def _minimiser(H: Regularizer, U: Array, by_columns: bool) -> Minimise:
         from bregopt_lowrank.newton import compiled_minimisers
 
         ridge, floor = tikhonov(H), 1.0 / (0.9 * H.step_limit)
-        return lambda rows, it, U, damping: compiled_minimisers.minimise(h, ridge, floor, it, U, damping)
+        faces = spelt is not None
+        return lambda rows, it, U, damping: compiled_minimisers.minimise(h, ridge, faces, floor, it, U, damping)
     if spelt is not None:
         return partial(row_models.minimise, spelt)
     return partial(row_models.minimise_by_prox, H, U.shape, by_columns)
