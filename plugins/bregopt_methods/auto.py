@@ -41,7 +41,7 @@ class Abilities:
     quadratic: bool
     """H is zero, or Tikhonov's"""
     bounds: bool
-    """H bounds entries, as nonneg does, and has no l1"""
+    """H bounds the entries of every block, as nonneg does, and has no l1"""
     weakly_convex: bool
     """H is, so that every step that is short enough has one minimiser"""
     constants: bool
@@ -57,8 +57,7 @@ class Abilities:
             density=problem.block.density(),
             separable=all(Trait.SEPARABLE in H.traits for H in penalties),
             quadratic=all(h is not None and h.quadratic for h in scalars),
-            bounds=all(h is not None and h.l1 == 0 for h in scalars)
-            and any(h is not None and h.bounded for h in scalars),
+            bounds=all(h is not None and h.l1 == 0 and h.bounded for h in scalars),
             weakly_convex=all(H.weak_convexity is not None for H in penalties),
             constants=all(F.block_lipschitz(Y, name) is not None for name in Y.names),
         )
@@ -91,7 +90,7 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
         yield Candidate(("bella",), f"H is weakly convex{_fixed(can.density)}")
     elif can.constants:
         why = "H is not weakly convex, and steps on one block at a time see more of it"
-        yield Candidate(("bpalm(inertia=true)", "bella"), why, after=20)
+        yield Candidate(("nipalm",), why)
     yield Candidate(("aapb",), "all that is known of F and H is a kernel and a proximal map")
 
 
