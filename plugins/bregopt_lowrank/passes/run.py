@@ -10,7 +10,7 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import wanted
-from bregopt_lowrank.losses.loss import ColumnLosses, Tile
+from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks, sampled
 from bregopt_lowrank.passes.threads import one_blas_thread, read_only, reader, split, spread
@@ -96,8 +96,7 @@ def _residual(M: "LocalMatrix", request: PassRequest, block: slice) -> tuple[Arr
     distance, gap = 0.0, None
     if request.distance and request.U_bar is not None and request.V_bar is not None:
         gap = request.U_bar @ request.V_bar[place] - S
-    upper, weights = (None if it is None else it[place] for it in (M.upper, M.weights))
-    sums = loss.residual(S, Tile(M.source[place], upper, weights, not M.missing), c)
+    sums = loss.residual(S, M.whole.part(place), c)
     if gap is not None:
         gap *= c
         gap += S  # c(X̄ − W) = c(X̄ − X) + S
@@ -222,12 +221,13 @@ def grams(request: PassRequest, span: slice) -> tuple[Array | None, Array | None
     if request.U_bar is None or V_bar is None or request.left is None or still:
         return None, None
     on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
-    bar, cross = np.zeros_like(on_U), np.zeros_like(on_U)
+    bar: Any = 0.0
+    cross: Any = 0.0
     for rows in split(span, -(-(span.stop - span.start) // PIECE)):
         U, U_bar, left = request.U[rows], request.U_bar[rows], request.left[rows]
         dU = U_bar - U
         left += dU @ on_dU  # X̄ − X = dU V̄ + U dV
         left += U @ on_U
-        bar += U_bar.T @ U_bar
-        cross += U_bar.T @ dU
+        bar = bar + U_bar.T @ U_bar
+        cross = cross + U_bar.T @ dU
     return bar, cross
