@@ -84,13 +84,14 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
     if can.weakly_convex:
         if can.constants and len(Y) > 2 and problem.regularizer.is_zero:
             yield Candidate(("ipalm",), f"a step for each of {len(Y)} blocks is longer than one for all of them")
-        if can.constants and len(Y) == 2:
-            why = f"H is weakly convex and goes with one step for both blocks{_fixed(can.density)}"
+        if len(Y) == 1 or (can.constants and len(Y) == 2):
+            blocks = "the only block" if len(Y) == 1 else "both blocks"
+            why = f"H is weakly convex and goes with one step for {blocks}{_fixed(can.density)}"
             yield Candidate(("aapb", "bella"), why)
         yield Candidate(("bella",), f"H is weakly convex{_fixed(can.density)}")
     elif can.constants:
         why = "H is not weakly convex, and steps on one block at a time see more of it"
-        yield Candidate(("bpalm(inertia=true)", "bella", "nipalm"), why, after=20)
+        yield Candidate(("nipalm", "bella"), why, after=20)
     yield Candidate(("aapb",), "all that is known of F and H is a kernel and a proximal map")
 
 
@@ -107,7 +108,7 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
     zero = problem.regularizer.is_zero
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
     first = "els" if can.quadratic else "ecd"
-    later = () if can.bounds else ("masked-newton",)
+    later = ("masked-newton",) if not can.bounds or can.density == 1 else ()
     yield Candidate((first, *later), f"{model}, which goes block by block")
 
 

@@ -60,7 +60,7 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
 
 
 def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
-    """Whether M is small or a single row, dense and in memory, with one loss for all columns that NumPy computes fast."""
+    """Whether M is small or one row, dense and in memory, with one loss for all columns that NumPy computes fast."""
     m, n = M.shape
     few = m * n <= min(ONE_TILE, SMALL - 1) or (m == 1 and request.update is None)
     if not few or not M.resident or M.source.dtype != np.float64:
