@@ -2,6 +2,7 @@
 
 import click
 
+from bregopt_bench.benchopt.command import export
 from bregopt_bench.choice.command import choice
 from bregopt_bench.race.command import race
 from bregopt_bench.speed.loop import loop
@@ -23,6 +24,7 @@ def bench(context: click.Context) -> None:
       bregopt bench recommender                      many users, many items, few known ratings
       bregopt bench race                             methods against each other
       bregopt bench choice                           what 'auto' picks, against the best
+      bregopt bench export my-race                   the race as a folder for the tool benchopt
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -34,3 +36,4 @@ bench.add_command(loop)
 bench.add_command(recommender)
 bench.add_command(race)
 bench.add_command(choice)
+bench.add_command(export)
