@@ -4,6 +4,7 @@ import click
 
 from bregopt_bench.benchopt.command import export
 from bregopt_bench.choice.command import choice
+from bregopt_bench.instead.command import instead
 from bregopt_bench.race.command import race
 from bregopt_bench.speed.loop import loop
 from bregopt_bench.speed.pass_command import pass_
@@ -18,6 +19,7 @@ def bench(context: click.Context) -> None:
 
     \b
     Examples:
+      bregopt bench instead                          against scikit-learn, scipy and loops in NumPy
       bregopt bench pass                             the pass of an iteration, for several sizes
       bregopt bench scale                            the same pass as the matrix grows
       bregopt bench loop                             iterations against a loop written by hand
@@ -30,6 +32,7 @@ def bench(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+bench.add_command(instead)
 bench.add_command(pass_)
 bench.add_command(scale)
 bench.add_command(loop)

@@ -1,14 +1,14 @@
 """HALS as one would write it in NumPy: a loop over the columns of a factor."""
 
-import numpy as np
 from benchopt import BaseSolver
+from bregopt_bench.peers.numpy_loops import hals_sweep
 
 
 class Solver(BaseSolver):
-    """``u_k ← max(0, (Mv_kᵀ − Σ_{j≠k} u_j v_jv_kᵀ)/(v_kv_kᵀ + ridge))``, then V, for the model nmf alone."""
+    """All columns of U one after another, then the rows of V, for the model nmf alone."""
 
     name = "NumPy HALS"
-    requirements = ["numpy"]
+    requirements = ["pip::bregopt"]
     sampling_strategy = "callback"
 
     def skip(self, model, **objective):
@@ -24,15 +24,8 @@ class Solver(BaseSolver):
     def run(self, callback):
         U, V = self.U, self.V = self.U0.copy(), self.V0.copy()
         while callback():
-            self.sweep(U.T, (self.M @ V.T).T, V @ V.T)
-            self.sweep(V, U.T @ self.M, U.T @ U)
-
-    def sweep(self, rows, target, gram):
-        """The rows of a factor one after another, in place."""
-        for k, row in enumerate(rows):
-            curvature = gram[k, k] + self.ridge
-            if curvature > 0:
-                row[:] = np.maximum((target[k] - gram[k] @ rows + gram[k, k] * row) / curvature, 0.0)
+            hals_sweep(U.T, V @ self.M.T, V @ V.T, self.ridge)
+            hals_sweep(V, U.T @ self.M, U.T @ U, self.ridge)
 
     def get_result(self):
         return {"U": self.U, "V": self.V}
