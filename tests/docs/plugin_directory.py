@@ -25,6 +25,14 @@ These come with bregopt. [The catalogue](catalog.md) lists their parts with form
 
 """
 
+NAMES = """
+## All names in the box
+
+Kernels add and scale, `3 * psi1 + 2 * psi2`. The proximal map of that family is solved for every regularizer that has a
+Euclidean prox. `bregopt plugins` prints this table with a formula for each name; `bo.catalog()` is the same in Python.
+
+"""
+
 OTHERS = """
 ## By others
 
@@ -46,7 +54,8 @@ YOURS = """
 
 def page():
     """The whole page."""
-    return HEAD + table(("plugin", "what it is", "what it registers"), own_rows()) + OTHERS + others() + YOURS
+    plugins = table(("plugin", "what it is", "what it registers"), own_rows())
+    return HEAD + plugins + NAMES + table(("kind", "names"), kinds()) + OTHERS + others() + YOURS
 
 
 def own_rows():
@@ -65,6 +74,15 @@ def registered(plugin):
         if entry.provider == plugin.label:
             names.setdefault(entry.kind, []).append(f"`{entry.name}`")
     return "; ".join(f"{kind} {listed(them)}" for kind, them in names.items()) or "–"
+
+
+def kinds():
+    """Every name in the box, by its kind."""
+    names = {}
+    for entry in bo.catalog():
+        if f"({OWN} " in entry.provider:
+            names.setdefault(entry.kind, []).append(f"`{entry.name}`")
+    return [(kind, ", ".join(them)) for kind, them in names.items()]
 
 
 def listed(names):

@@ -25,6 +25,14 @@ def test_the_directory_has_every_plugin_that_comes_with_bregopt():
     assert len(own) > 10
 
 
+def test_the_directory_lists_what_is_in_the_box_and_nothing_else():
+    text = plugin_directory.page().split("## All names in the box")[1].split("## By others")[0]
+    table = re.findall(r"^\| (\w+) \|(.*)\|$", text, re.MULTILINE)
+    listed = {(kind, name) for kind, cell in table for name in re.findall(r"`([\w-]+)`", cell)}
+    own = {(entry.kind, entry.name) for entry in bo.catalog() if "(bregopt " in entry.provider}
+    assert listed == own
+
+
 def test_every_entry_has_the_form_that_the_file_explains():
     entries = plugin_directory.known()
     assert len({entry["distribution"] for entry in entries}) == len(entries)

@@ -41,8 +41,8 @@ def instead(repeats: int, scale: float, markdown: bool, as_json: bool) -> None:
     """
     from threadpoolctl import threadpool_limits
 
-    facts = machine()
     with status_line(not as_json) as show, threadpool_limits(1):
+        facts = machine()
         rows = []
         for number, make in enumerate(tasks(scale), 1):
             show(f"making task {number}")
