@@ -37,7 +37,7 @@ def hero(rank: int = 3) -> None:
         told = f"{error:.2g} %" if error > 1e-3 else "less than 0.001 %"
         panels.append((f"{name}, {rank} patterns\n{told} wrong", np.asarray(result.reconstruct())))
     with mpl.rc_context(STYLE):
-        figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.1), layout="constrained")
+        figure, axes = plt.subplots(1, 3, figsize=(8.4, 3.4), layout="constrained")
         top = max(abs(X).max() for _, X in panels)
         for axis, (title, X) in zip(axes, panels, strict=True):
             axis.imshow(X, cmap="RdBu_r", vmin=-top, vmax=top)
