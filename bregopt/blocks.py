@@ -33,10 +33,14 @@ class Layout:
         ends = list(itertools.accumulate(map(math.prod, self.shapes), initial=0))
         return tuple(itertools.starmap(slice, itertools.pairwise(ends)))
 
+    @cached_property
+    def _parts(self) -> tuple[tuple[str, slice, tuple[int, ...]], ...]:
+        """Of each block its name, its place and its shape."""
+        return tuple(zip(self.names, self.places, self.shapes, strict=True))
+
     def views(self, flat: Array) -> dict[str, Array]:
         """The blocks as views into ``flat``."""
-        parts = zip(self.names, self.places, self.shapes, strict=True)
-        return {name: flat[place].reshape(shape) for name, place, shape in parts}
+        return {name: flat[place].reshape(shape) for name, place, shape in self._parts}
 
 
 @final
@@ -62,7 +66,7 @@ class Blocks:
         self._set(layout, np.concatenate([part.ravel() for part in parts.values()]))
 
     def _set(self, layout: Layout, flat: Array) -> None:
-        flat.flags.writeable = False
+        flat.setflags(write=False)
         self.layout, self.flat, self._views = layout, flat, None
 
     @property
@@ -78,9 +82,9 @@ class Blocks:
 
     def map(self, function: Callable[[str, Array], Array]) -> "Blocks":
         """Blocks of the same layout with ``function(name, array)`` in each."""
-        flat = np.empty_like(self.flat)
+        flat, parts = np.empty_like(self.flat), self._parts
         for name, target in self.layout.views(flat).items():
-            target[...] = function(name, self._parts[name])
+            target[...] = function(name, parts[name])
         return self.like(flat)
 
     def replaced(self, **arrays: Array) -> "Blocks":
@@ -96,7 +100,7 @@ class Blocks:
 
     def __getitem__(self, name: str) -> Array:
         try:
-            return self._parts[name]
+            return (self._views or self._parts)[name]
         except KeyError:
             raise DataError(f"There is no block '{name}'; the blocks are {', '.join(self.names)}.") from None
 
@@ -153,7 +157,10 @@ class Blocks:
     def gap(self, other: "Blocks") -> tuple[float, float]:
         """``|e|²`` and ``⟨other, e⟩`` for e = self − other, which exists in pieces only."""
         x, y = self.flat, self._matching(other)
-        scratch = np.empty(min(x.size, PIECE))
+        if x.size <= PIECE:
+            e = x - y
+            return float(e.dot(e)), float(y.dot(e))
+        scratch = np.empty(PIECE)
         square = along = 0.0
         for start in range(0, x.size, PIECE):
             there = y[start : start + PIECE]

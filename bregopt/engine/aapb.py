@@ -90,9 +90,8 @@ class AAPB(Method[PlannedStep]):
         while True:
             evaluation = self._evaluate(problem, Y, forecast.extrapolated(beta))  # Ȳ^k, W^{k+1} and ∇F(Ȳ^k, W^{k+1})
             model = BregmanModel(problem, evaluation, forecast.policy.kernel_at(evaluation.norms), step)
-            smad = problem.smooth.constants(model.kernel, evaluation.norms, evaluation.reduced)
             gap = model.lower_gap(Y, problem.oracle.evaluate(Y)) if self.beta.exact and beta > 0 else None
-            plan = PlannedStep(Y, last, beta, model, smad, memory, gap)
+            plan = PlannedStep(Y, last, beta, model, memory, gap)
             if gap is None or plan.beta_test(self.beta):
                 return plan
             beta = plan.shorter_beta(self.beta)

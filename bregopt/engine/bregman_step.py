@@ -132,7 +132,6 @@ class PlannedStep:
     beta: float
     model: BregmanModel
     """λ, Ȳ, W and ψ"""
-    smad: Smad | None
     memory: Any
     gap: float | None = None
     """F(Ȳ) + ⟨∇F(Ȳ), Y^k − Ȳ⟩ − F(Y^k), where it was evaluated"""
@@ -174,11 +173,12 @@ class PlannedStep:
         budget = (rule.delta - rule.epsilon) * self.last.divergence / self.last.model.step
         if self.gap is not None:
             return D / step + self.gap, budget
-        if self.smad is None:
-            return math.inf, budget
-        cost = math.inf if self.smad.lower is None else (1.0 / step + self.smad.lower) * D
-        if cost > budget and self.smad.low is not None:
-            cost = min(cost, D / step + self.smad.low.divergence(Y, Y_bar))
+        cost = (1.0 / step + 1.0) * D if self.model.one_smad else math.inf
+        smad = self.model.smad if cost > budget else None
+        if smad is not None and smad.lower is not None:
+            cost = (1.0 / step + smad.lower) * D
+        if smad is not None and smad.low is not None and cost > budget:
+            cost = min(cost, D / step + smad.low.divergence(Y, Y_bar))
         return cost, budget
 
 
@@ -199,8 +199,10 @@ class BregmanStep:
 
 
 def _step(it: BregmanStep) -> bool:
-    seen = it.trial is not None and it.trial.holds
-    return seen or (it.plan.smad is not None and it.plan.model.step <= 1.0 / it.plan.smad.upper * (1 + ROUNDING))
+    model = it.plan.model
+    if (it.trial is not None and it.trial.holds) or (model.step <= 1.0 and model.one_smad):
+        return True
+    return model.smad is not None and model.step <= 1.0 / model.smad.upper * (1 + ROUNDING)
 
 
 def _step_forgives(it: BregmanStep) -> float:

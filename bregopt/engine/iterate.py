@@ -42,12 +42,15 @@ class Meter(Oracle):
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
         evaluation = self.known(Y, at, value_at=value_at) or self._new(Y, at, value_at)
         others = [it for it in self.recent if it is not evaluation]
-        self.recent = (evaluation, *others)[:REMEMBERED]
+        self.recent = (evaluation, *others[: REMEMBERED - 1])
         return evaluation
 
     def known(self, Y: Blocks, at: Blocks | None, *, value_at: bool = False) -> Evaluation | None:
         """An evaluation that is still there and answers this question too."""
-        return next((it for it in self.recent if _serves(it, Y, at, value_at)), None)
+        for known in self.recent:
+            if _serves(known, Y, at, value_at):
+                return known
+        return None
 
     def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
@@ -97,8 +100,10 @@ def _serves(known: Evaluation, Y: Blocks, at: Blocks | None, value_at: bool) -> 
 
 def _same(X: Blocks, Y: Blocks) -> bool:
     """Whether two points are equal; most that are not differ in their first entry."""
-    if X is Y or X.layout != Y.layout:
-        return X is Y
+    if X is Y:
+        return True
+    if X.layout is not Y.layout and X.layout != Y.layout:
+        return False
     return not (X.flat.size and X.flat[0] != Y.flat[0]) and np.array_equal(X.flat, Y.flat)
 
 
@@ -146,7 +151,7 @@ class Iteration(Iterator[State]):
             check_state(self._method, "advance", state, self._state.Y)
         if state.iteration == 1 and state.stationarity is not None:
             self._first = max(self._first or 0.0, state.stationarity)
-        self._state = evolve(state, counts=self.counts)
+        self._state = state.counted(self.counts)
         return self._state
 
     def _started(self) -> State:

@@ -11,6 +11,7 @@ from bregopt.engine.method import Subgradient
 from bregopt.errors import IncompatibleError, OverflowedError
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import LAST_DIGITS, Evaluation
+from bregopt.parts.smooth import Smad
 from bregopt.problem import ResolvedProblem
 from bregopt.rules.step import Trial
 
@@ -42,11 +43,22 @@ class BregmanModel:
         """``∇ψ(Ȳ)``."""
         return self.kernel.gradient(self.Y_bar)
 
+    @cached_property
+    def smad(self) -> Smad | None:
+        """What F promises about ψ."""
+        evaluation = self.evaluation
+        return self.problem.smooth.constants(self.kernel, evaluation.norms, evaluation.reduced)
+
+    @cached_property
+    def one_smad(self) -> bool:
+        """Whether ``−D_ψ ≤ D_F ≤ D_ψ`` is seen at once for F(·, W), which most steps need no more than."""
+        return not self.evaluation.reduced and self.problem.smooth.one_smad(self.kernel, self.evaluation.norms)
+
     def minimiser(self) -> Blocks:
         """``argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
         P = self.evaluation.gradient.flat * self.step
         P -= self.grad_psi.flat
-        if not math.isfinite(P.sum()):  # the squares of P may overflow where P does not
+        if not (math.isfinite(P.dot(P)) or math.isfinite(P.sum())):  # the squares of P may overflow where P does not
             raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
         return self.problem.prox(self.Y_bar.like(P), self.step, self.kernel)
 

@@ -58,7 +58,7 @@ def assumptions_met(assumptions: Iterable[Assumption], step: Any) -> Mapping[str
 
 
 @final
-@frozen(eq=False, kw_only=True)
+@frozen(eq=False, kw_only=True, slots=False)
 class State(Generic[Inner]):
     """Y^k with what is known of it; immutable, so that states can be kept and compared."""
 
@@ -118,6 +118,12 @@ class State(Generic[Inner]):
             inner=inner,
             **known,
         )
+
+    def counted(self, counts: Counts) -> "State[Inner]":
+        """The same state, with what was asked until then."""
+        state: State[Inner] = object.__new__(State)
+        state.__dict__.update(self.__dict__, counts=counts)  # an iteration has no time for a constructor of so many
+        return state
 
     def forgiven(self, last: "State", assumptions: Iterable[Assumption], *steps: Any) -> "State":
         """With the tolerance of the tests that the steps since the last state passed, where a rise asks for it."""

@@ -48,6 +48,13 @@ class SmoothPart(ABC):
         """
         return None
 
+    def one_smad(self, kernel: Kernel, norms: Norms) -> bool:
+        """Whether ``−D_ψ ≤ D_F ≤ D_ψ`` is seen for every W within ``norms``, at less than ``smad`` costs.
+
+        Where this is False, ``smad`` is asked.
+        """
+        return False
+
     @property
     def of_product(self) -> bool:
         """Whether F(Y, W) knows of two blocks their matrix product alone: F(UT, T⁻¹V, W) = F(U, V, W)."""

@@ -149,7 +149,7 @@ def _components(result: Result) -> str:
     shown = found[:LISTED]
     both = {"columns": any(it.columns for it in found), "rows": any(it.rows for it in found)}
     heads = [f"Strongest {side}" for side, there in both.items() if there]
-    lines = "".join(_component(it, [side for side, there in both.items() if there]) for it in shown)
+    lines = "".join(_component(it, [side for side, there in both.items() if there], found[0].share) for it in shown)
     head = "".join(f"<th>{text}</th>" for text in ("Component", "Share", *heads))
     which = "" if len(shown) == len(found) else f"These are the {len(shown)} largest of {len(found)}. "
     caption = (
@@ -160,10 +160,10 @@ def _components(result: Result) -> str:
     return f"<table class=wide><tr>{head}</tr>{lines}</table><p class=caption>{caption}</p>"
 
 
-def _component(it: Component, sides: list[str]) -> str:
-    names = "".join(f"<td>{_weights(getattr(it, side))}</td>" for side in sides)
-    bar = f'<span class=bar style="width:{60 * it.share:.1f}px"></span> {percent(it.share)}'
-    return f"<tr><td>{it.number}</td><td>{bar}</td>{names}</tr>"
+def _component(it: Component, sides: list[str], largest: float) -> str:
+    names = "".join(f'<td title="Strongest {side}">{_weights(getattr(it, side))}</td>' for side in sides)
+    bar = f'<span class=bar style="width:{60 * it.share / (largest or 1.0):.1f}px"></span> {percent(it.share)}'
+    return f'<tr><td title="Component">{it.number}</td><td title="Share">{bar}</td>{names}</tr>'
 
 
 def _weights(pairs: tuple[tuple[str, float], ...]) -> str:
@@ -188,6 +188,10 @@ def _block(result: Result, name: str) -> str:
         return _figure(*_picture_block(result, name, size, shape, zeros))
     rows, columns = (None if labels is None else labels.of_block(name, X.shape)) or (None, None)
     beside, above, told = _meaning(result, name)
+    if is_product(result.Y) and name in ("U", "V"):
+        largest = np.abs(X).max(axis=0 if name == "U" else 1, keepdims=True)
+        X = np.divide(X, largest, out=np.zeros_like(X), where=largest > 0)
+        told += "A component has its own scale, in which its largest entry is 1. "
     caption = f"{size}. {told}White is zero, the darker the larger; blue is positive"
     caption += f", red is negative.{zeros}" if (X < 0).any() else f".{zeros}"
     return _figure(heat_map(X, rows, columns, beside, above), caption)

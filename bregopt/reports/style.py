@@ -15,5 +15,12 @@ th, td { text-align: left; vertical-align: top; padding: 0.25rem 1rem 0.25rem 0;
 th { white-space: nowrap; }
 table.wide td:nth-child(2) { white-space: nowrap; }
 small { color: #777; }
+@media (max-width: 640px) {
+  table.wide tr:first-child { display: none; }
+  table.wide td { display: block; border: 0; padding-bottom: 0; }
+  table.wide td::before { content: attr(title) ": "; color: #777; }
+  table.wide tr { display: block; border-bottom: 1px solid #eee; padding: 0.4rem 0; }
+  th { white-space: normal; }
+}
 .bar { display: inline-block; height: 0.6em; background: #1f5fa8; }
 """

@@ -50,7 +50,7 @@ class Radial(Kernel):
 
     def radial_factor(self, s: float) -> float:
         """``a s + Σ κ_p s^{p/2−1}``, the factor of Y in the gradient of the powers of the norm where ‖Y‖² = s."""
-        return self.a * s + sum(k * _power_slope(s, p) for p, k in self.kappa.items())
+        return self.a * s + (sum(k * _power_slope(s, p) for p, k in self.kappa.items()) if self.kappa else 0.0)
 
     def value(self, Y: Blocks) -> float:
         s = Y.dot(Y)
@@ -66,8 +66,9 @@ class Radial(Kernel):
     def divergence(self, Y: Blocks, Z: Blocks) -> float:
         """With e = Y − Z: ``a[(2⟨Z,e⟩ + ‖e‖²)²/4 + ‖Z‖²‖e‖²/2] + (b/2)‖e‖² + ½ Σ ⟨c e, e⟩``, and the powers alike."""
         (ee, along), n = Y.gap(Z), Z.dot(Z)
-        rise = 2.0 * along + ee
-        further = sum(k * _power_divergence(n, rise, ee, p) for p, k in self.kappa.items())
+        rise, further = 2.0 * along + ee, 0.0
+        if self.kappa:
+            further = sum(k * _power_divergence(n, rise, ee, p) for p, k in self.kappa.items())
         if self.c:
             e = Y - Z
             further += 0.5 * self._weighted(e, e)
@@ -112,12 +113,16 @@ class Radial(Kernel):
         return line
 
     def scaled(self, weight: float) -> "Radial":
+        if not (self.c or self.kappa):
+            return Radial(weight * self.a, weight * self.b)
         c = {name: weight * c for name, c in self.c.items()}
         return Radial(weight * self.a, weight * self.b, c, {p: weight * k for p, k in self.kappa.items()})
 
     def merged(self, other: Kernel) -> "Radial | None":
         if not isinstance(other, Radial):
             return None
+        if not (self.c or other.c or self.kappa or other.kappa):
+            return Radial(self.a + other.a, self.b + other.b)
         c = {name: self.c.get(name, 0.0) + other.c.get(name, 0.0) for name in dict.fromkeys([*self.c, *other.c])}
         kappa = {
             p: self.kappa.get(p, 0.0) + other.kappa.get(p, 0.0) for p in dict.fromkeys([*self.kappa, *other.kappa])

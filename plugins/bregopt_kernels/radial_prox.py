@@ -27,8 +27,10 @@ class RadialProx:
     """``(P, λ, ψ) -> argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` for ψ in the radial family."""
 
     H: Separable
-    _splits: dict[str, tuple[Regularizer, float] | None] = field(init=False, factory=dict, repr=False)
-    """``Regularizer.split`` of each block, asked once"""
+    _alike: dict[tuple[str, ...], tuple[Mapping[str, Regularizer], float] | None] = field(
+        init=False, factory=dict, repr=False
+    )
+    """``_homogeneous`` for the blocks met so far"""
 
     @property
     def exact(self) -> bool:
@@ -45,20 +47,25 @@ class RadialProx:
         """All blocks over the same ρ, where each H_i is homogeneous up to the same ridge and ψ treats them alike."""
         if kernel.c or kernel.kappa:
             return None
-        splits = [self._split(name) for name in P.names]
-        etas = {math.nan if split is None else split[1] for split in splits}
-        offset = kernel.b + step * min(etas)
-        if len(etas) > 1 or not offset > 0:
+        if P.names not in self._alike:
+            self._alike[P.names] = self._homogeneous(P.names)
+        found = self._alike[P.names]
+        if found is None:
             return None
-        homogeneous = {name: split[0] for name, split in zip(P.names, splits, strict=True) if split is not None}
-        direction = (-P).map(lambda name, X: homogeneous[name].prox(X, step)).flat
+        homogeneous, eta = found
+        offset = kernel.b + step * eta
+        if not offset > 0:
+            return None
+        direction = P.map(lambda name, X: homogeneous[name].prox(-X, step)).flat
         rho = _theta_of_norm(kernel.a, offset, _length(direction)) + offset
         return P.like(direction / rho)
 
-    def _split(self, name: str) -> tuple[Regularizer, float] | None:
-        if name not in self._splits:
-            self._splits[name] = self.H[name].split()
-        return self._splits[name]
+    def _homogeneous(self, names: tuple[str, ...]) -> tuple[Mapping[str, Regularizer], float] | None:
+        """The homogeneous part of H on each block, and the ridge that all blocks have besides; ``None`` without."""
+        splits = {name: self.H[name].split() for name in names}
+        parts = {name: split[0] for name, split in splits.items() if split is not None}
+        etas = {split[1] for split in splits.values() if split is not None}
+        return (parts, etas.pop()) if len(parts) == len(names) and len(etas) == 1 else None
 
     def _by_paths(self, P: Blocks, step: float, kernel: Radial) -> Blocks:
         paths = {

@@ -5,7 +5,7 @@ W is held as M and the factors, and its norms are bounded by theirs.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +16,7 @@ from bregopt.errors import DataError
 from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import Matrix, PassResult
 from bregopt_lowrank.matrices.size import check_start
-from bregopt_lowrank.models import Frozen, Model, Product, quartic
+from bregopt_lowrank.models import Frozen, Model, Product, kernel_named, quartic
 
 TILE_ENTRIES = 2**18
 SINGULAR = 1e-13
@@ -110,6 +110,11 @@ class Factorization(SmoothPart):
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:
         return constants(self, kernel, norms, reduced)
 
+    def one_smad(self, kernel: Kernel, norms: Norms) -> bool:
+        """By the kernel of the theorem with ‖W‖_F for ‖W‖₂: the Frobenius norm costs nothing."""
+        c = self.curvature
+        return self.of_product and "frobenius" in norms and kernel.share(quartic(c, c * norms["frobenius"])) >= 1.0
+
     def data_model(self, block: Any) -> "LowRankData | None":
         if not isinstance(block, LowRankBlock):
             return None
@@ -189,24 +194,27 @@ class LowRankBlock(ClosedFormBlock):
     held_out: Matrix | None = field(default=None, repr=False)
     """entries that are kept from the fit, to measure it by"""
 
-    @property
+    @cached_property
     def rounding(self) -> float:
         """The part of its scale below which a difference of two values of F says nothing."""
         return 1e-12 if self.M.dtype == np.float64 else 1e-6
 
-    @property
+    @cached_property
     def last_places(self) -> float:
         """A few units in the last place of a product."""
         return 4.0 * (2.0**-52 if self.M.dtype == np.float64 else 2.0**-23)
 
     def scale(self, value: float, L: Array, R: Array) -> float:
         """Of the value: an entry of LR is known to a few units in the last place of |l_i||r_j|."""
-        unit, c = self.last_places * norm(L) * norm(R), self.curvature
+        return self.scale_by_norms(value, norm(L), norm(R))
+
+    def scale_by_norms(self, value: float, left: float, right: float) -> float:
+        """``scale``, for ‖L‖ and ‖R‖."""
+        unit, c = self.last_places * left * right, self.curvature
         return value + unit * (math.sqrt(2.0 * c * max(value, 0.0)) + c * unit) / self.rounding
 
-    def gradient_rounding(self, residual: float, L: Array, R: Array) -> float:
-        """Of (SRᵀ, LᵀS), ``residual = ‖S‖``: S is known to the rounding of LR, and a product to its last places."""
-        left, right = norm(L), norm(R)
+    def gradient_rounding(self, residual: float, left: float, right: float) -> float:
+        """Of (SRᵀ, LᵀS), for ‖S‖, ‖L‖ and ‖R‖: S is known to the rounding of LR, and a product to its last places."""
         return (self.curvature * left * right + residual) * self.last_places * math.hypot(left, right)
 
     def check(self, Y: Blocks) -> None:
@@ -216,10 +224,17 @@ class LowRankBlock(ClosedFormBlock):
 
     def check_shapes(self, Y: Blocks) -> None:
         """Refuse factors that do not fit M."""
-        shapes = self.model.shapes(self.M.shape, self.rank)
-        if Y.layout.names != tuple(shapes) or Y.layout.shapes != tuple(shapes.values()):
-            wanted = " and ".join(f"{name}: {'×'.join(map(str, shape))}" for name, shape in shapes.items())
+        names, shapes = self._wanted
+        if Y.layout.names != names or Y.layout.shapes != shapes:
+            pairs = zip(names, shapes, strict=True)
+            wanted = " and ".join(f"{name}: {'×'.join(map(str, shape))}" for name, shape in pairs)
             raise DataError(f"The factors must be {wanted} for this M and rank. Got {Y!r} instead.")
+
+    @cached_property
+    def _wanted(self) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+        """The names of the factors, and their shapes."""
+        shapes = self.model.shapes(self.M.shape, self.rank)
+        return tuple(shapes), tuple(shapes.values())
 
     def argmin(self, smooth: SmoothPart, Y: Blocks) -> LazyW:
         return LazyW(self.loss, self.curvature, self.M, *self.model.factors(Y))
@@ -240,15 +255,16 @@ class LowRankBlock(ClosedFormBlock):
             square += float(np.vdot(tile, tile))
             tile -= W.L[rows] @ W.R
             residual += float(np.vdot(tile, tile))
-        return self.bounds(math.sqrt(square), math.sqrt(residual), W.L, W.R)
+        return self.bounds(lambda: math.sqrt(square), math.sqrt(residual), W.L, W.R)
 
-    def bounds(self, frobenius: float, residual: float, L: Array, R: Array) -> Norms:
+    def bounds(self, frobenius: Callable[[], float], residual: float, L: Array, R: Array) -> Norms:
         """Norms of W from ‖W‖_F and ‖W − LR‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖LR‖₂ + ‖W − LR‖_F)``."""
 
         def spectral() -> float:
-            return min(frobenius, product_norm(L.T @ L, R @ R.T) + residual)
+            return min(norms["frobenius"], product_norm(L.T @ L, R @ R.T) + residual)
 
-        return Figures({"frobenius": frobenius, "reduced": self.reduced_norm}, {"spectral": spectral})
+        norms = Figures({"reduced": self.reduced_norm}, {"frobenius": frobenius, "spectral": spectral})
+        return norms
 
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X: bounds grow by the change of X, the spectral one twice.
@@ -258,18 +274,9 @@ class LowRankBlock(ClosedFormBlock):
         if Y is Y_prev and self.loss.convex:
             return norms
 
-        @cache
-        def change() -> float:
-            return 0.0 if Y is Y_prev else product_change(self.model.factors(Y), self.model.factors(Y_prev))
-
-        def frobenius() -> float:
-            grown = norms["frobenius"] + change()
-            return grown if self.loss.convex else math.hypot(grown, self.radius)
-
-        def spectral() -> float:
-            return min(frobenius(), norms["spectral"] + 2.0 * change()) if self.loss.convex else frobenius()
-
-        return Figures({"reduced": self.reduced_norm}, {"frobenius": frobenius, "spectral": spectral})
+        grown = GrownNorms(self, norms, Y, Y_prev)
+        later = {"frobenius": lambda: grown.frobenius, "spectral": lambda: grown.spectral}
+        return Figures({"reduced": self.reduced_norm}, later)
 
     def metrics(self, error: float, residual: float, L: Array, R: Array) -> Mapping[str, float]:
         """The figures of a fit, from the sums of a pass; the error of what was held out is computed when it is read."""
@@ -279,7 +286,7 @@ class LowRankBlock(ClosedFormBlock):
             return figures
         return Figures(figures, {HELD_OUT: lambda: self._held_out_error(L, R)})
 
-    @property
+    @cached_property
     def size(self) -> float:
         """What residuals are relative to: ‖M‖_F, or the root of the known entries where that is zero, at least 1."""
         return self.M.frobenius or math.sqrt(max(self.M.known, 1))
@@ -297,6 +304,34 @@ class LowRankBlock(ClosedFormBlock):
 
         result: PassResult = self.held_out.run_pass(PassRequest(self.loss, self.curvature, L, R))
         return self.relative(result.error, self.held_out)
+
+
+@final
+@frozen(eq=False)
+class GrownNorms:
+    """Bounds for the norms of W(Y) from those of W(Y_prev), for ``LowRankBlock.bound_norms``."""
+
+    block: LowRankBlock
+    before: Norms
+    Y: Blocks
+    Y_prev: Blocks
+
+    @cached_property
+    def change(self) -> float:
+        """‖A(Y) − A(Y_prev)‖_F"""
+        factors = self.block.model.factors
+        return 0.0 if self.Y is self.Y_prev else product_change(factors(self.Y), factors(self.Y_prev))
+
+    @cached_property
+    def frobenius(self) -> float:
+        grown = self.before["frobenius"] + self.change
+        return grown if self.block.loss.convex else math.hypot(grown, self.block.radius)
+
+    @cached_property
+    def spectral(self) -> float:
+        if not self.block.loss.convex:
+            return self.frobenius
+        return min(self.frobenius, self.before["spectral"] + 2.0 * self.change)
 
 
 @final
@@ -422,7 +457,7 @@ def _least(kernel: Kernel, tau: float, a: float, w: float, scale: float, extra: 
 
     Both sides are divided by ``scale`` first: with w for it no rounding comes between two equal quadratic parts.
     """
-    psi1 = quartic(1.0, 0.0)
+    psi1 = kernel_named("psi1")
     forms = [(a / scale) * psi1 + (w / scale) * _half_square()]
     if tau != 1:
         quadratic = (w / scale * tau) * _unit_quadratic("U") + (w / scale / tau) * _unit_quadratic("V")

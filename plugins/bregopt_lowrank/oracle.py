@@ -2,13 +2,14 @@
 
 import math
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
-from bregopt_lowrank.factorization import LazyW, LowRankBlock
+from bregopt_lowrank.factorization import LazyW, LowRankBlock, norm
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.models import Frozen, Product, Sided
 from bregopt_lowrank.passes.threads import one_blas_thread
@@ -33,7 +34,13 @@ class FusedOracle(Oracle):
         return self._value(Y) if at is None else self._gradient(Y, at, value_at and at is not Y)
 
     def _pass(self, U: Array, V: Array, **wanted: Any) -> PassResult:
-        return self.block.M.run_pass(PassRequest(self.block.loss, self.block.curvature, U, V, **wanted))
+        block = self.block
+        return block.M.run_pass(PassRequest(block.loss, block.curvature, U, V, **wanted))
+
+    @cached_property
+    def _share(self) -> float:
+        """What a product costs, as a part of 2·m·n·r flops."""
+        return self.block.M.share(self.block.loss, self.block.rank)
 
     def _value(self, Y: Blocks) -> Evaluation:
         factors = self.block.model.factors(Y)
@@ -132,11 +139,11 @@ class FusedOracle(Oracle):
         there: tuple[Array, Array] | None = None,
     ) -> Evaluation:
         block, (U, V) = self.block, factors
-        residual, c = math.sqrt(result.residual), block.curvature
-        norm_of_W = block.loss.norm_of_W(result.of_W, block.M)
-        rounding = 0.0
+        residual, of_W, c = math.sqrt(result.residual), result.of_W, block.curvature
+        sizes, rounding = (norm(U), norm(V)), 0.0
         if there is not None:
-            rounding = block.gradient_rounding(residual + math.sqrt(2.0 * c * result.cancelled), *there)
+            size_of_S = residual + math.sqrt(2.0 * c * result.cancelled)
+            rounding = block.gradient_rounding(size_of_S, *(sizes if at is Y else map(norm, there)))
         return Evaluation(
             Y=Y,
             W=LazyW(block.loss, c, block.M, U, V),
@@ -144,11 +151,11 @@ class FusedOracle(Oracle):
             at=at,
             gradient=gradient,
             value_at=value_at,
-            norms=block.bounds(norm_of_W, residual / c, U, V),
+            norms=block.bounds(lambda: block.loss.norm_of_W(of_W, block.M), residual / c, U, V),
             metrics=block.metrics(result.error, residual, U, V),
-            products=products * block.M.share(block.loss, block.rank),
+            products=products * self._share,
             rounding=block.rounding,
-            scale=block.scale(result.value, U, V) + result.cancelled,
+            scale=block.scale_by_norms(result.value, *sizes) + result.cancelled,
             residual_rounding=rounding,
         )
 

@@ -1,5 +1,6 @@
 """Kernels for (c/2)‖W − A(Y)‖² that depend on W."""
 
+from functools import cached_property
 from typing import final
 
 from attrs import field, frozen
@@ -32,6 +33,10 @@ class NormPolicy(KernelPolicy):
         return self._lift(norms[self.norm])
 
     def sample(self) -> Kernel:
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Kernel:
         return self._lift(1.0)
 
     def _lift(self, norm: float) -> Kernel:

@@ -90,7 +90,7 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
         yield Candidate(("bella",), f"H is weakly convex{_fixed(can.density)}")
     elif can.constants:
         why = "H is not weakly convex, and steps on one block at a time see more of it"
-        yield Candidate(("nipalm",), why)
+        yield Candidate(("bpalm(inertia=true)", "bella", "nipalm"), why, after=20)
     yield Candidate(("aapb",), "all that is known of F and H is a kernel and a proximal map")
 
 

@@ -15,6 +15,8 @@ def floating(X: Array) -> np.dtype[Any]:
 
 def match(step: float | Array, X: Array) -> float:
     """The step as a Python float, or an array of steps in X's precision: neither widens X."""
+    if type(step) is float:
+        return step
     return float(step) if np.ndim(step) == 0 else cast(float, np.asarray(step, dtype=floating(X)))
 
 

@@ -139,8 +139,8 @@ class Plateau(StopRule):
         small, recent = self.tolerance * size, objectives[-1 - self.patience :]
         fell, spread = recent[0] - recent[-1], max(recent) - min(recent)
         if len(recent) > self.patience and fell <= small and spread <= max(small, ROUNDING * size):
-            told = f"The objective fell by {max(fell, 0.0):.2e} only in {self.patience} iterations."
-            return Verdict(Status.PLATEAU, told)
+            told = f"fell by only {fell:.2e}" if fell > 0 else "did not fall"
+            return Verdict(Status.PLATEAU, f"The objective {told} in {self.patience} iterations.")
         long = LONG * self.patience
         if len(objectives) >= 2 * long and min(objectives[-2 * long : -long]) - min(objectives[-long:]) <= small:
             return Verdict(Status.PLATEAU, f"The least objective has not fallen for {long} iterations.")

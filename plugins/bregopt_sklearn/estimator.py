@@ -159,7 +159,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """X as a dense array or CSR, of float64 or float32."""
         finite = "allow-nan" if self.missing == "nan" else True
         kinds = [np.float64, np.float32]
-        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=finite)
+        try:
+            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=kinds, ensure_all_finite=finite)
+        except ValueError as error:
+            if self.missing != "nan" and "NaN" in str(error):
+                error.add_note(f"{type(self).__name__}(missing='nan') takes nan for unknown entries.")
+            raise
 
     def _check_parameters(self) -> None:
         owner = type(self).__name__

@@ -36,7 +36,7 @@ def matrix(shape, density):
         ("nonneg", "ecd", None),
         ("l21(0.1)", "aapb", "bella"),
         ("nuclear(0.1)", "aapb", "bella"),
-        ("l0-ball(100)", "bpalm(inertia=true)", "bella"),
+        ("l0-ball(100)", "bpalm(inertia=true)", "bella and nipalm"),
     ],
 )
 def test_auto_picks_by_the_regularizer_and_says_what_it_will_try(shape, density, H, method, tried):

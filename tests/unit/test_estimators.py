@@ -134,8 +134,9 @@ def test_least_squares_reaches_the_truncated_svd():
 def test_nan_is_missing_where_that_was_asked_for(model):
     X = relu_of_low_rank(80, 50)
     model = clone(model).set_params(random_state=0)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="NaN") as caught:
         model.fit(known(X))
+    assert f"{type(model).__name__}(missing='nan')" in caught.value.__notes__[0]
     model.set_params(missing="nan", tol=1e-6, max_iter=2000)
     filled = model.inverse_transform(model.fit_transform(known(X)))
     assert np.linalg.norm(np.maximum(filled, 0) - X) < 0.1 * np.linalg.norm(X)

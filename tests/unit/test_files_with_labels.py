@@ -25,6 +25,9 @@ ROW = np.where(np.arange(12)[:, None] == 4, np.nan, M)
 GENES = tuple(f"gene {k}" for k in "abcdefghijkl")
 CELLS = tuple(f"cell-{k}" for k in range(7))
 YEARS = tuple(str(year) for year in range(2015, 2022))
+KEYS = tuple(map(str, np.random.default_rng(2).choice(10**6, 12, replace=False)))
+CODES = tuple(f"0{k}{k}{k + 3}" for k in range(12))
+SCALE = tuple(f"{400 + 2.5 * k}" for k in range(14))
 PIXELS = rng.integers(0, 256, (5, 6, 4), dtype=np.uint8)
 ONE = None
 
@@ -150,6 +153,23 @@ READ = {
     "tab.tsv": (csv(sep="\t"), M, GENES, CELLS),
     "german.csv": (csv(HOLES, sep=";", decimal=","), HOLES, GENES, CELLS),
     "german-default.csv": (csv(rows=None, columns=None, sep=";", decimal=","), M, ONE, ONE),
+    "bars.csv": (csv(HOLES, sep="|"), HOLES, GENES, CELLS),
+    "user-id.csv": (csv(rows=KEYS, index_label="user_id"), M, KEYS, CELLS),
+    "userId-no-header-number.csv": (csv(COUNTS.astype(int), KEYS, index_label="userId"), COUNTS, KEYS, CELLS),
+    "postal-codes.csv": (csv(rows=CODES, index_label="place"), M, CODES, CELLS),
+    "postal-codes-no-header.csv": (csv(rows=CODES, header=False), M, CODES, ONE),
+    "padded-counts.csv": (lambda path: np.savetxt(path, DISTINCT, "%02d", ","), DISTINCT, ONE, ONE),
+    "years-down.csv": (csv(rows=range(2001, 2013), index_label="year"), M, tuple(map(str, range(2001, 2013))), CELLS),
+    "not-all-years.csv": (
+        csv(np.column_stack([[*range(2001, 2012), 2030], M]), columns=["year", *CELLS], index=False),
+        np.column_stack([[*range(2001, 2012), 2030], M]),
+        ONE,
+        ("year", *CELLS),
+    ),
+    "scale.csv": (csv(rows=None, columns=SCALE[:7]), M, ONE, SCALE[:7]),
+    "scale-named.csv": (csv(columns=SCALE[:7]), M, GENES, SCALE[:7]),
+    "scale-no-index.csv": (csv(np.hstack([M, M]), columns=SCALE, index=False), np.hstack([M, M]), ONE, SCALE),
+    "scale-named-index.csv": (csv(np.hstack([M, M]), columns=SCALE, index_label="x"), np.hstack([M, M]), GENES, SCALE),
     "quoted.csv": (csv(quoting=1), M, GENES, CELLS),
     "marks.csv": (
         csv(rows=[f'a, "{k}"; #1' for k in range(12)], columns=[f"C#, {k}" for k in range(7)]),
@@ -186,6 +206,12 @@ READ = {
     ),
     "pandas.parquet": (lambda path: frame(HOLES).to_parquet(path), HOLES, GENES, CELLS),
     "pandas-default.parquet": (lambda path: pd.DataFrame(M, columns=CELLS).to_parquet(path), M, ONE, CELLS),
+    "pandas-names-in-a-column.parquet": (
+        lambda path: frame(HOLES).reset_index(names="gene").to_parquet(path),
+        HOLES,
+        GENES,
+        CELLS,
+    ),
     "polars.parquet": (lambda path: as_polars().write_parquet(path), M, GENES, CELLS),
     "polars-counts.parquet": (lambda path: as_polars(COUNTS.astype(int)).write_parquet(path), COUNTS, GENES, CELLS),
     "dense.h5ad": (lambda path: annotated(M).write_h5ad(path), M, GENES, CELLS),
@@ -286,6 +312,15 @@ REFUSED = {
     "first-texts.csv": (
         lambda path: frame().set_index([pd.Index(GENES), pd.Index(SPECIES)]).to_csv(path),
         "line 2, column 2 holds 'setosa'",
+    ),
+    "two-levels.csv": (
+        lambda path: frame().set_index([pd.Index(GENES), pd.Index(range(12))]).to_csv(path),
+        "two columns without a name, as pandas writes an index of several levels",
+    ),
+    "dashes.csv": (csv(HOLES, na_rep="-"), "holds '-'. If the entry is missing, write NA or nothing"),
+    "thousands.csv": (
+        lambda path: frame(1e6 * M).map("{:,.2f}".format).to_csv(path),
+        "Write it without a comma",
     ),
     "levels.csv": (
         lambda path: frame(columns=pd.MultiIndex.from_product([["a"], list("bcdefgh")])).to_csv(path),

@@ -50,6 +50,8 @@ GIVEN = {
         sparse.csr_matrix(M), obs=pd.DataFrame(index=list(GENES)), var=pd.DataFrame(index=list(CELLS))
     ),
     "sparse pandas": lambda path: FRAME.astype(pd.SparseDtype(float, 0.0)),
+    "pandas with the names in a column": lambda path: FRAME.reset_index(names="gene"),
+    "pandas with the names as categories": lambda path: FRAME.reset_index(names="gene").astype({"gene": "category"}),
     "pandas with its own missing": lambda path: FRAME.astype("Float64"),
 }
 
@@ -105,6 +107,7 @@ def test_a_tensor_of_any_shape_is_composed_from_its_path(tmp_path):
 
 REFUSED = {
     "text": (FRAME.assign(species="x"), "The columns species hold text"),
+    "names of no text": (FRAME.reset_index(names="gene").replace({"gene": "gene3"}, {"gene": 3}), "columns gene hold"),
     "text of polars": (POLARS.with_columns(species=pl.lit("x")), "The columns name, species hold text"),
     "lazy": (POLARS.lazy(), r"Give data\.collect\(\) instead"),
     "no X": (anndata.AnnData(obs=pd.DataFrame(index=list(GENES))), "has no X"),

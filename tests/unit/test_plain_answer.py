@@ -86,7 +86,7 @@ def test_nothing_is_said_of_data_where_a_problem_has_none():
         (Status.MAX_ITERATIONS, "The limit of 9 iterations was reached.", [9.0, 8, 7, 6, 5], "Still improving: it"),
         (Status.MAX_SECONDS, "The limit of 5 seconds was reached.", [9.0, 1, 1, 1, 1], "Hardly improving any more: it"),
         (Status.MAX_ITERATIONS, "The limit of 0 iterations was reached.", [9.0], "Nothing was tried: it stopped"),
-        (Status.PLATEAU, "The objective fell by 1e-9 only.", [9.0, 1], "Converged: the objective fell"),
+        (Status.PLATEAU, "The objective fell by only 1e-9.", [9.0, 1], "Converged: the objective fell"),
         (Status.NOT_FINITE, "The objective became inf.", [9.0, math.inf], "The run failed: the objective became inf."),
         (Status.INTERRUPTED, "Interrupted by Ctrl-C.", [9.0, 1], "Interrupted by Ctrl-C."),
         (Status.STOPPED, "No row changes.", [9.0, 1], "Stopped: no row changes."),

@@ -118,6 +118,25 @@ def test_pictures_in_the_data_are_drawn_as_pictures(pictures, tmp_path):
     assert "The first 12 pictures of the data as max(0, UV) rebuilds them" in text
 
 
+def test_a_component_is_drawn_in_its_own_scale(tmp_path, monkeypatch):
+    """U·10 and V/10 are the same result, so one component must not make the others pale."""
+    from bregopt.reports import page
+
+    drawn, draw = [], page.heat_map
+    monkeypatch.setattr(page, "heat_map", lambda X, *names: drawn.append(X) or draw(X, *names))
+    Y = bo.Blocks(U=rng.standard_normal((12, 3)) * [1e3, 1.0, 0.0], V=rng.standard_normal((3, 16)))
+    result = bo.solve(bo.compose("relu-nmd", FRAME, rank=3), start=Y, max_iterations=0)
+    assert "A component has its own scale" in " ".join(page_of(result, tmp_path).text)
+    U, V = drawn
+    np.testing.assert_allclose(np.abs(U).max(axis=0), [1, 1, 0])
+    np.testing.assert_allclose(np.abs(V).max(axis=1), 1)
+
+
+def test_cells_of_the_table_say_what_they_are_where_a_phone_has_no_room_for_its_head(result, tmp_path):
+    cells = [cell.get("title") for cell in page_of(result, tmp_path).all("td") if "title" in cell]
+    assert cells[:4] == ["Component", "Share", "Strongest columns", "Strongest rows"]
+
+
 def test_the_strongest_labels_of_a_component_are_those_of_its_largest_entries(result):
     found = components(result.Y, result.labels)
     assert sum(it.share for it in found) == pytest.approx(1.0)

@@ -281,6 +281,16 @@ def test_a_plateau_is_where_the_objective_stands_still_whatever_its_unit():
     assert ends_at([0.7**k for k in range(200)]) is None  # to zero, and never still
 
 
+def test_a_plateau_says_how_much_the_objective_fell():
+    def told(last):
+        history = {"objective": [last + 1e-9, *[last] * 10]}
+        progress = bo.Progress(10, bo.Blocks(U=0.0), 0.1, 9.0, last, {}, None, history, lambda: None)
+        return bo.make("stop", "plateau").judge(progress).reason
+
+    assert told(1.0) == "The objective fell by only 1.00e-09 in 10 iterations."
+    assert told(1e30) == "The objective did not fall in 10 iterations."
+
+
 def test_momentum_that_raises_the_objective_is_no_plateau():
     ripples = [1.0 + 0.99**k * (1.0 + 0.5 * np.cos(k / 3)) for k in range(400)]
     assert any(now >= then for then, now in zip(ripples, ripples[10:], strict=False))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-DELIMITERS = ("\t", ";", ",")
+DELIMITERS = ("\t", ";", "|", ",")
 MISSING = frozenset(["", "na", "n/a", "<na>", "nan", "-nan", "null", "none"])
 """Cells that stand for a missing entry, in small letters."""
 TRUTHS = frozenset(["true", "false"])
@@ -13,7 +13,7 @@ WHOLE = re.compile(r"[+-]?\d{1,18}")
 LIKE_A_NUMBER = re.compile(r"[+-]?[\d.,'’\s]*\d[\d.,'’\s]*(?:[eE][+-]?\d+)?\s*%?")
 """A number as it is written somewhere, though not one that is read; never a name."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
-GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
 """Where commas may stand between thousands as well."""
 WORDS = re.compile(r'"(?:[^"]|"")*"|\S+')
 
@@ -64,7 +64,12 @@ def is_name(text: str) -> bool:
     )
 
 
-def rising(cells: Sequence[str]) -> list[int] | None:
+def rising(cells: Sequence[str]) -> bool:
+    """Whether the cells are numbers, each larger than the one before it."""
+    return all(map(is_number, cells)) and all(a < b for a, b in pairwise(map(float, cells)))
+
+
+def whole_rising(cells: Sequence[str]) -> list[int] | None:
     """The cells as whole numbers, each larger than the one before it; else ``None``."""
     if not all(map(is_whole, cells)):
         return None

@@ -13,7 +13,7 @@ from bregopt.labels import Labels
 from bregopt.matrices.checks import check_room, listed
 from bregopt.matrices.extras import needed
 from bregopt.matrices.labelled import LabelledMatrix, informative, numbered, told
-from bregopt.matrices.tables.layout import INDEX_NAMES
+from bregopt.matrices.tables.layout import is_index_name
 
 
 def read_parquet(path: Path) -> LabelledMatrix:
@@ -34,7 +34,7 @@ def from_arrow(table: Any, owner: str) -> LabelledMatrix:
 
     kinds = {field.name: field.type for field in table.schema}
     index = _pandas_index(table.schema.metadata or {})
-    if index is None:
+    if not index:
         index = _index(
             [str(name) for name in kinds],
             [is_text(kind) for kind in kinds.values()],
@@ -71,25 +71,27 @@ def _has_numbers(kind: Any, types: Any) -> bool:
 
 
 def _pandas_index(metadata: Any) -> str | None:
-    """The column that pandas wrote its index to; ``""`` where it needs none, ``None`` where pandas wrote nothing."""
+    """The column that pandas wrote its index to; ``None`` where the rows are only counted."""
     try:
         (index,) = json.loads(metadata[b"pandas"])["index_columns"]
     except (KeyError, ValueError, TypeError):
         return None
-    return index if isinstance(index, str) else ""
+    return index if isinstance(index, str) else None
 
 
 def _index(names: Sequence[str], texts: Sequence[bool], column: Callable[[str], Any]) -> str | None:
     """The first column, if it is the only one of text, or numbers the rows and is called so."""
     if len(names) > 1 and texts[0] and not any(texts[1:]):
         return names[0]
-    if len(names) > 1 and names[0].lower() in INDEX_NAMES and numbered(_texts(column(names[0]))):
+    if len(names) > 1 and is_index_name(names[0]) and numbered(_texts(column(names[0]))):
         return names[0]
     return None
 
 
 def from_pandas(frame: Any) -> LabelledMatrix:
     """A frame of pandas, by its index and its columns; what is not there is nan, and what is sparse stays sparse."""
+    if _first_names_rows(frame):
+        frame = frame.iloc[:, 1:].set_axis(frame.iloc[:, 0])
     kinds = [dtype.kind for dtype in frame.dtypes]
     _refuse_text(
         "The data frame", [name for name, kind in zip(frame.columns, kinds, strict=True) if kind not in "fiub"]
@@ -99,6 +101,15 @@ def from_pandas(frame: Any) -> LabelledMatrix:
     else:
         matrix = frame.to_numpy(dtype=np.float64, na_value=np.nan)
     return _labelled(matrix, _texts(frame.index), _texts(frame.columns), set(kinds) == {"b"})
+
+
+def _first_names_rows(frame: Any) -> bool:
+    """Whether a frame of pandas has names in its first column and none in its index, as ``read_csv`` leaves it."""
+    if not frame.size or not numbered(_texts(frame.index)):
+        return False
+    first, texts = frame.iloc[:, 0], [dtype.kind not in "fiub" for dtype in frame.dtypes]
+    names = texts[0] and all(isinstance(it, str) for it in first)
+    return _index(_texts(frame.columns), [names, *texts[1:]], lambda _: first) is not None
 
 
 def from_polars(frame: Any) -> LabelledMatrix:
@@ -127,7 +138,7 @@ def _refuse_text(owner: str, names: Sequence[Any]) -> None:
     if names:
         raise DataError(
             f"{owner} must hold numbers. The columns {listed([str(name) for name in names])} hold text or other "
-            "things: leave them out. One column of text in the first place names the rows."
+            "things: make numbers of them, or leave them out. Only a first column of text names the rows."
         )
 
 

@@ -1,5 +1,6 @@
 """Where the numbers of a text file begin: which line and which column are labels, found by looking at its head."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import final
@@ -17,12 +18,19 @@ from bregopt.matrices.tables.cells import (
     is_number,
     is_whole,
     rising,
+    whole_rising,
 )
 
 INDEX_NAMES = frozenset(["index", "id", "row", "rownames", "row.names", "unnamed: 0", "level_0", "__index_level_0__"])
 """What a column of row labels is called, in small letters."""
+OF_IDS = re.compile(r"(?:.*[\s_.-])?(?:id|Id|ID)|.*[a-z]I[dD]")
+"""What such a column is called besides: ``user_id``, ``userId``."""
+CODE = re.compile(r"0\d+")
+"""A whole number that nobody calculates with, such as a postal code."""
 SURE = 5
 """From this length on whole numbers in a run are no data by chance."""
+SORTED = 8
+"""From this length on rising numbers above rows that do not rise are no data by chance."""
 
 Line = tuple[int, str]
 """A line of the file with its number, counted from 1."""
@@ -95,6 +103,8 @@ def _is_header(first: Sequence[str], below: Sequence[Sequence[str]], path: Path,
         above_numbers = is_name(first[0]) and is_number(below[0][0])
         if above_numbers or (not first[0] and len(set(first)) == len(first)):
             return True
+    if _scale(first, below):
+        return True
     corner = len(first) > 1 and not is_whole(first[0])
     found = _numbers_columns(first[corner:], [row[corner:] for row in below])
     if found is None or (corner and not found and _may_number(first[1:], [row[1:] for row in below])):
@@ -106,9 +116,19 @@ def _is_header(first: Sequence[str], below: Sequence[Sequence[str]], path: Path,
     return found
 
 
+def _scale(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether numbers such as 0.5 stand above the columns: under an empty cell, or rising where no row does."""
+    cells = first[1:]
+    if not all(map(is_number, cells)) or len(set(first)) < len(first):
+        return False
+    if not first[0]:
+        return _index((), below) is not False
+    return len(cells) >= SORTED and rising(cells) and not any(rising(row[1:]) for row in below)
+
+
 def _numbers_columns(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool | None:
     """Whether whole numbers above the first row number the columns; ``None`` where it cannot be told."""
-    numbers = rising(cells)
+    numbers = whole_rising(cells)
     if numbers is None or len(numbers) < 2 or any(len(row) != len(cells) for row in below):
         return False
     run, n = consecutive(numbers), len(numbers)
@@ -116,19 +136,24 @@ def _numbers_columns(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bo
     whole = sum(map(is_whole, values))
     if values and not whole and (n > 2 or (run and numbers[0] in (0, 1))):
         return True  # pandas writes 1.0 and not 1, so these are no values
-    if not run or n == 2 or rising([*cells, *below[0]]) == list(range(numbers[0], numbers[0] + 2 * n)):
+    if not run or n == 2 or whole_rising([*cells, *below[0]]) == list(range(numbers[0], numbers[0] + 2 * n)):
         return False
     return True if n >= SURE or whole < len(values) else None
 
 
 def _may_number(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether whole numbers beside a name may be years or the like: a run, or all larger than what stands below."""
-    numbers = rising(cells)
-    if numbers is None or len(numbers) < 2 or rising([*cells, *below[0]]) is not None:
+    numbers = whole_rising(cells)
+    if numbers is None or len(numbers) < 2 or whole_rising([*cells, *below[0]]) is not None:
         return False
     return consecutive(numbers) or numbers[0] > max(
         (float(it) for row in below for it in row if is_number(it)), default=0
     )
+
+
+def is_index_name(name: str) -> bool:
+    """Whether a column of that name holds labels of the rows, if it holds different whole numbers."""
+    return name.lower() in INDEX_NAMES or OF_IDS.fullmatch(name) is not None
 
 
 def _index(header: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> bool | None:
@@ -138,17 +163,19 @@ def _index(header: Sequence[str] | None, rows: Sequence[Sequence[str]]) -> bool 
         return False
     if 2 * sum(map(is_name, cells)) >= len(cells):
         return True
-    if header:
-        if not header[0]:
-            return not all(map(is_missing, header))
-        distinct = all(map(is_whole, cells)) and len(set(cells)) == len(cells)
-        if distinct and (header[0].lower() in INDEX_NAMES or (is_name(header[0]) and all(map(is_whole, header[1:])))):
+    if header and not header[0]:
+        return not all(map(is_missing, header))
+    named = header is not None and len(header) > 0 and is_name(header[0])
+    if all(map(is_whole, cells)) and len(set(cells)) == len(cells):
+        if header and named and (is_index_name(header[0]) or all(map(is_whole, header[1:]))):
             return True
-    numbers = rising(cells)
-    if numbers is None or numbers[0] not in (0, 1) or not consecutive(numbers):
+        if any(map(CODE.fullmatch, cells)) and not any(CODE.fullmatch(cell) for row in rows for cell in row[1:]):
+            return True
+    numbers = whole_rising(cells)
+    if numbers is None or not consecutive(numbers) or not (numbers[0] in (0, 1) or named):
         return False
     others = [cell for row in rows for cell in row[1:] if is_number(cell)]
     fractions = not all(map(is_whole, others))
     second = [row[1] for row in rows if len(row) > 1]
-    goes_on = rising([*cells, *second]) == list(range(numbers[0], numbers[0] + 2 * len(cells)))
-    return None if not goes_on and len(cells) >= (3 if fractions else SURE) else False
+    goes_on = whole_rising([*cells, *second]) == list(range(numbers[0], numbers[0] + 2 * len(cells)))
+    return None if not goes_on and len(cells) >= (3 if fractions and numbers[0] in (0, 1) else SURE) else False

@@ -22,7 +22,7 @@ HEAD, LEAST, CHARACTERS = 100, 6, 100_000
 BEFORE_COMMENT = re.compile(r'(?:[^"#\s]++|\s(?!#)|(?<=\S)#|"[^"]*+"?+)*+')
 """What stands before a # that begins a line or follows a space."""
 QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
-BESIDE_NUMBERS = re.compile(r"[^\d.,;\teE+-]")
+BESIDE_NUMBERS = re.compile(r"[^\d.,;|\teE+-]")
 """What no number and no delimiter is made of."""
 POINTS = str.maketrans({",": ".", ".": "?"})
 """Decimal commas as points; a point is then no part of a number."""
@@ -123,9 +123,8 @@ def _filled(delimiter: str | None) -> Callable[[str], str]:
         word = re.compile(rf'(?<!\S)"?(?:{words})"?(?!\S)', re.IGNORECASE)
         return lambda line: word.sub("nan", line)
     blank = r"[^\S\t]*"
-    hole = re.compile(
-        rf'(?:^|(?<={delimiter})){blank}(?:"(?:{words})?"|{words}|){blank}(?=$|{delimiter})', re.IGNORECASE
-    )
+    mark = re.escape(delimiter)
+    hole = re.compile(rf'(?:^|(?<={mark})){blank}(?:"(?:{words})?"|{words}|){blank}(?=$|{mark})', re.IGNORECASE)
     two, between = 2 * delimiter, f"{delimiter}nan{delimiter}"
 
     def fill(line: str) -> str:
@@ -159,16 +158,15 @@ def _labelled(matrix: Any, labels: list[str], layout: Layout, path: Path) -> Lab
     """The matrix without a first column that only numbers the rows, and what was taken for labels."""
     taken, rows = [], tuple(labels) if layout.index else None
     if layout.index is None:
-        m = len(matrix)
-        run = next((k for k in (0, 1) if np.array_equal(matrix[:, 0], np.arange(k, k + m))), None)
-        layout = evolve(layout, index=run is not None)
-        if run is not None:
-            rows, matrix = tuple(map(str, range(run, run + m))), np.ascontiguousarray(matrix[:, 1:])
+        run = range(int(matrix[0, 0]), int(matrix[0, 0]) + len(matrix))
+        layout = evolve(layout, index=np.array_equal(matrix[:, 0], run))
+        if layout.index:
+            rows, matrix = tuple(map(str, run)), np.ascontiguousarray(matrix[:, 1:])
     columns = layout.columns
     if matrix.shape[1] > 1 and not (columns and columns[-1]) and np.isnan(matrix[:, -1]).all():
         matrix, columns = np.ascontiguousarray(matrix[:, :-1]), columns and columns[:-1]
         taken.append("the last column is empty")  # each line ends with a delimiter
-    _refuse_second_index(columns or (), path)
+    _refuse_second_index(layout.header or (), path)
     if layout.header is not None and columns is not None:
         kind = "numbers" if numbered(columns) else "names"
         taken.append(f"line {layout.skip} {kind} the columns ({told(columns)})")
@@ -185,9 +183,14 @@ def _labelled(matrix: Any, labels: list[str], layout: Layout, path: Path) -> Lab
         raise DataError(f"The file {str(path)!r} cannot be read: {error}") from None
 
 
-def _refuse_second_index(columns: tuple[str, ...], path: Path) -> None:
-    """Refuse the index of a former file, which pandas has read and written as a column."""
-    if found := next((name for name in columns if UNNAMED.fullmatch(name)), None):
+def _refuse_second_index(header: tuple[str, ...], path: Path) -> None:
+    """Refuse an index of several levels, and that of a former file, which pandas has read and written as a column."""
+    if header[:2] == ("", "") and any(header):
+        raise DataError(
+            f"The file {str(path)!r} has two columns without a name, as pandas writes an index of several levels. "
+            "Join them into one, or leave one out."
+        )
+    if found := next((name for name in header[1:] if UNNAMED.fullmatch(name)), None):
         raise DataError(
             f"The file {str(path)!r} has a column {found!r}: row names that were read as a column and written again. "
             "Leave it out."
@@ -231,6 +234,8 @@ def _advice(text: str, labels: bool, header: bool) -> str:
         return ", a number with a decimal comma. Write decimal points."
     if text.lower() in TRUTHS:
         return ". Write 1 for true and 0 for false."
+    if not any(map(str.isalnum, text)):
+        return ". If the entry is missing, write NA or nothing."
     if header:
         return ". Replace it by a number. If the line is a header, leave it out, or say --header (header=True)."
     if labels:

@@ -6,7 +6,7 @@ import numpy as np
 from attrs import frozen
 
 from bregopt import Array
-from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TorchEntries, Zero
+from bregopt_lowrank.losses.loss import EntrywiseLoss, Tile, TileSums, TorchEntries, Zero, squares
 
 
 @final
@@ -31,6 +31,13 @@ class LeastSquares(EntrywiseLoss):
         S = X - M
         squares = S * S
         return 0.5 * squares, S, np.ones_like(S), squares
+
+    def residual(self, X: Array, tile: Tile, curvature: float) -> TileSums:
+        if not tile.complete or tile.weights is not None or curvature != 1 or X.dtype != np.float64:
+            return super().residual(X, tile, curvature)
+        X -= tile.M
+        square = squares(X)
+        return TileSums(square, square, squares(tile.M), 0.5 * square)  # W is M
 
     def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
         return TorchEntries(X - tile.M)

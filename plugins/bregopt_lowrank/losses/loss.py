@@ -222,7 +222,7 @@ class EntrywiseLoss(ABC):
         """S = e'(X) in place of X, and the sums."""
         found = self.on(X, tile)
         W = X - found.slope / curvature
-        sums = TileSums(_squares(found.slope), float(found.error.sum()), _squares(W), float(found.value.sum()))
+        sums = TileSums(squares(found.slope), float(found.error.sum()), squares(W), float(found.value.sum()))
         X[...] = found.slope
         return sums
 
@@ -241,7 +241,8 @@ class EntrywiseLoss(ABC):
         return loops(type(self).entry, type(self).error, len(self.parameters), self.bounds, weighted, missing)
 
 
-def _squares(X: Array) -> float:
+def squares(X: Array) -> float:
+    """‖X‖²."""
     return float(np.vdot(X, X))
 
 

@@ -48,6 +48,11 @@ class LocalMatrix(Matrix):
         """Whether a tile of the source is there without being read."""
         return type(self.source) is np.ndarray
 
+    @cached_property
+    def whole(self) -> Tile:
+        """All entries as one tile, where M is dense and in memory."""
+        return Tile(self.source, self.upper, self.weights, not self.missing)
+
     @property
     def in_memory(self) -> bool:
         return self.source is None or self.resident

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import wanted
-from bregopt_lowrank.losses.loss import ColumnLosses, Tile
+from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks, sampled
 from bregopt_lowrank.passes.threads import one_blas_thread, read_only, reader, split, spread
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
 ONE_TILE = 2**15
-"""Entries of M up to which BLAS has no use for tiles, nor for its threads."""
+"""Entries up to which BLAS has no use for tiles, nor for its threads."""
 ALONE = 2**17
 """Entries of M below which a second thread costs more than it brings."""
 WORK = 10**6
@@ -38,8 +38,8 @@ KEPT = 2**20
 def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
     """The pass over the whole of M."""
     m, n = M.shape
-    if _is_one_tile(M, request):
-        return _one_tile(M, request)
+    if _is_small(M, request):
+        return _by_numpy(M, request)
     with one_blas_thread():
         factors = _factors(request, M.dtype)
         if M.by_entries(request.loss):
@@ -59,37 +59,49 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
     return result
 
 
-def _is_one_tile(M: "LocalMatrix", request: PassRequest) -> bool:
-    """Whether M is small, dense and in memory, with one loss for all columns that NumPy computes fast."""
-    if M.shape[0] * M.shape[1] > min(ONE_TILE, SMALL - 1) or not M.resident or M.source.dtype != np.float64:
+def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
+    """Whether M is small or a single row, dense and in memory, with one loss for all columns that NumPy computes fast."""
+    m, n = M.shape
+    few = m * n <= min(ONE_TILE, SMALL - 1) or (m == 1 and request.update is None)
+    if not few or not M.resident or M.source.dtype != np.float64:
         return False
     loss = request.loss.single
     return loss is not None and loss.has_arrays and M.dtype == np.float64
 
 
-def _one_tile(M: "LocalMatrix", request: PassRequest) -> PassResult:
-    """The pass over a small M: three products of NumPy."""
-    U, V, U_bar, V_bar, c = request.U, request.V, request.U_bar, request.V_bar, request.curvature
-    loss, right = request.loss.single, None
+def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
+    """The pass over a small M, which is one tile, or over one row of any length: three products of NumPy for each."""
+    (m, n), U_bar, left = M.shape, request.U_bar, request.left
+    right = np.empty((n, len(request.V))) if U_bar is not None or request.update is not None else None
+    sums = np.zeros(5)
+    for number, block in enumerate(split(slice(0, n), -(-m * n // ONE_TILE))):
+        S, found = _residual(M, request, block)
+        sums += found
+        if left is not None and request.V_bar is not None:
+            product = S @ request.V_bar[:, block].T
+            left[...] = product if number == 0 else left + product
+            if request.update is not None:
+                U_bar = request.update(slice(0, m), left)
+        if U_bar is not None and right is not None:
+            np.matmul(S.T, U_bar, out=right[block])
+    return PassResult(*sums.tolist(), right, *grams(request, slice(0, m)))
+
+
+def _residual(M: "LocalMatrix", request: PassRequest, block: slice) -> tuple[Array, Array]:
+    """S on some columns, and the sums."""
+    place, loss, c = (slice(None), block), request.loss.single, request.curvature
     if loss is None:
         raise RuntimeError("A small pass has one loss.")
-    S = U @ V
+    S = request.U @ request.V[place]
     distance, gap = 0.0, None
-    if request.distance and U_bar is not None and V_bar is not None:
-        gap = U_bar @ V_bar - S
-    sums = loss.residual(S, Tile(M.source, M.upper, M.weights, not M.missing), c)
+    if request.distance and request.U_bar is not None and request.V_bar is not None:
+        gap = request.U_bar @ request.V_bar[place] - S
+    sums = loss.residual(S, M.whole.part(place), c)
     if gap is not None:
         gap *= c
         gap += S  # c(X̄ − W) = c(X̄ − X) + S
         distance = float(np.vdot(gap, gap))
-    if V_bar is not None and request.left is not None:
-        np.matmul(S, V_bar.T, out=request.left)
-        if request.update is not None:
-            U_bar = request.update(slice(0, len(U)), request.left)
-    if U_bar is not None:
-        right = S.T @ U_bar
-    cross = grams(request, slice(0, len(U)))
-    return PassResult(sums.residual, sums.error, sums.of_W, distance, sums.value, right, *cross)
+    return S, np.array([sums.residual, sums.error, sums.of_W, distance, sums.value])
 
 
 def _walks(M: "LocalMatrix", loss: ColumnLosses, curvature: float) -> Walks:
@@ -209,12 +221,13 @@ def grams(request: PassRequest, span: slice) -> tuple[Array | None, Array | None
     if request.U_bar is None or V_bar is None or request.left is None or still:
         return None, None
     on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
-    bar, cross = np.zeros_like(on_U), np.zeros_like(on_U)
+    bar: Any = 0.0
+    cross: Any = 0.0
     for rows in split(span, -(-(span.stop - span.start) // PIECE)):
         U, U_bar, left = request.U[rows], request.U_bar[rows], request.left[rows]
         dU = U_bar - U
         left += dU @ on_dU  # X̄ − X = dU V̄ + U dV
         left += U @ on_U
-        bar += U_bar.T @ U_bar
-        cross += U_bar.T @ dU
+        bar = bar + U_bar.T @ U_bar
+        cross = cross + U_bar.T @ dU
     return bar, cross

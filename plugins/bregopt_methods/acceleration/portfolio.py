@@ -9,7 +9,7 @@ from bregopt.errors import OverflowedError
 
 SPAN = 2
 """Iterations over which the method at work is measured; a trial takes as many products as they did."""
-ENOUGH = 0.35
+ENOUGH = 0.2
 """Share of the pace of the method at work that a later one has to show: it gains speed after its first steps."""
 LATER = 4.0
 """The next trial is due when the products are so many times as many."""
@@ -50,7 +50,7 @@ class Portfolio(Method[Standing]):
     """The first method, and trials of the others from the point it has reached, with its momentum.
 
     After ``after`` iterations the next method is tried, for as many products as the last two iterations took. It takes
-    over where it lowers Φ fast enough: a later one with at least 0.35 of the decrease for a product that the method at
+    over where it lowers Φ fast enough: a later one with at least 0.2 of the decrease for a product that the method at
     work has, as such methods gain speed, an earlier one with more than it. Else its steps are dropped. The next trial
     is due when there were four times as many products, and later where more than a tenth of them came to nothing.
     Trials are judged by products and never by the clock, so that a seed gives one answer.
