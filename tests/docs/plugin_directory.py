@@ -109,7 +109,8 @@ def others():
 
 
 def address(source):
-    return source if source.startswith("https://") else f"../{source}"
+    """Where a link leads; in a folder of this repository to a file, as sites have no folders."""
+    return source if source.startswith("https://") else f"../{source}/pyproject.toml"
 
 
 def table(heading, rows):
