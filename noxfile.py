@@ -57,6 +57,13 @@ def devices(session: nox.Session) -> None:
 
 
 @nox.session
+def benchopt(session: nox.Session) -> None:
+    """The exported race, run by benchopt."""
+    session.install("-e", ".[test,benchopt]")
+    session.run("pytest", "-m", "benchopt", *session.posargs)
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """The lines and branches that the tests reach."""
     session.install("-e", ".[dev]")

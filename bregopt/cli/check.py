@@ -6,6 +6,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,8 +30,17 @@ COLOURS = {"passed": "green", "failed": "bold red", "expected": "yellow", "not-a
 @click.option("--all", "everything", is_flag=True, help="Check every example of every plugin.")
 @click.option("--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="For random points.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "badge_file",
+    "--badge",
+    metavar="FILE.svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a picture that says how many checks passed, and print the Markdown that shows it.",
+)
 @click.pass_context
-def check(context: click.Context, target: str | None, everything: bool, seed: int, as_json: bool) -> None:
+def check(
+    context: click.Context, target: str | None, everything: bool, seed: int, as_json: bool, badge_file: Path | None
+) -> None:
     """Try every claim of the part NAME, or of the parts that FILE.py registers.
 
     NAME is one that 'bregopt plugins' lists, or kind:name; it is checked with its default parameters and with the
@@ -40,14 +50,18 @@ def check(context: click.Context, target: str | None, everything: bool, seed: in
     Examples:
       bregopt check l1
       bregopt check my_regularizer.py
+      bregopt check row-sparse --badge badge.svg     for the README of your plugin
       bregopt check --all
     """
+    from bregopt.cli.badge import check_place
     from bregopt.host.progress import terminal
     from bregopt.testing.check import check as run
     from bregopt.testing.instances import every_example, in_file, named
 
     if everything == (target is not None):
         raise click.UsageError("Give the name of a part, a plugin file or --all.")
+    if badge_file is not None:
+        check_place(badge_file)
     instances = every_example() if target is None else in_file(target) if target.endswith(".py") else named(target)
     rows = []
     with _showing(None if as_json else terminal()) as show:
@@ -55,11 +69,27 @@ def check(context: click.Context, target: str | None, everything: bool, seed: in
             show(f"checking {instance.label}")
             begin = time.perf_counter()
             rows.append((instance, run(instance.part, seed=seed), time.perf_counter() - begin))
+    shown = None if badge_file is None else _written(badge_file, [report for _, report, _ in rows])
     if as_json:
-        click.echo(json.dumps({"seed": seed, "parts": [_as_json(*row) for row in rows]}, indent=2, ensure_ascii=False))
+        found = {"seed": seed, "parts": [_as_json(*row) for row in rows]} | ({} if shown is None else {"badge": shown})
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         _print(rows, brief=everything)
+        if shown is not None:
+            click.echo(f"The badge is in {badge_file}. Show it in a README beside it by\n  {shown}")
     context.exit(0 if all(report.ok for _, report, _ in rows) else 1)
+
+
+def _written(file: Path, reports: Sequence["Report"]) -> str:
+    """Write the badge of these reports, and return the Markdown that shows it."""
+    from bregopt.cli.badge import badge
+    from bregopt.engine.checkpoint import write_file
+    from bregopt.testing.outcomes import Status
+
+    told = (Status.PASSED, Status.FAILED, Status.EXPECTED)
+    made = badge(*(sum(report.counts[status] for report in reports) for status in told))
+    write_file(file, lambda handle: handle.write(made.svg().encode()))
+    return made.markdown(file)
 
 
 @contextmanager

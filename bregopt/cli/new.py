@@ -13,6 +13,8 @@ from types import ModuleType
 import click
 
 import bregopt
+from bregopt.cli.badge import unchecked
+from bregopt.cli.templates import repository
 from bregopt.engine.checkpoint import draft_in
 from bregopt.errors import DuplicateNameError, FileError, parameter
 
@@ -26,7 +28,7 @@ VALUES = ("true", "false", "none", "inf")
 
 PYPROJECT = """\
 [build-system]
-requires = ["hatchling"]
+requires = ["hatchling>=1.27"]
 build-backend = "hatchling.build"
 
 [project]
@@ -34,7 +36,7 @@ name = "bregopt-$name"
 version = "0.1.0"
 description = "The $kind '$name' for bregopt"
 readme = "README.md"
-requires-python = ">=3.11"
+${licence}requires-python = ">=3.11"
 dependencies = ["bregopt", "attrs", "numpy"]
 
 [project.optional-dependencies]
@@ -50,7 +52,7 @@ packages = ["src/$module"]
 README = """\
 # bregopt-$name
 
-The $kind `$name` for bregopt: $summary
+${badge}The $kind `$name` for bregopt: $summary
 
 ```sh
 python -m pip install -e '.[test]'
@@ -61,7 +63,7 @@ python -m pytest
 $usage
 The code is in `src/$module/__init__.py`. Replace the formulas by your own, and keep
 `bregopt_examples` up to date: the conformance kit checks what it returns.
-"""
+${publish}"""
 
 TEST = '''\
 """The conformance kit of bregopt on every example of this plugin."""
@@ -72,6 +74,10 @@ from $module import bregopt_examples
 
 test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examples("$kind")])
 '''
+
+
+LICENCE = 'license = "BSD-3-Clause"\nlicense-files = ["LICENSE"]\n'
+SHOWN = "![The checks of bregopt](badge.svg)\n\n"
 
 
 @click.command()
@@ -85,23 +91,25 @@ test_every_example_keeps_its_promises = suite([part for _, part in bregopt_examp
     default=".",
     help="Where to write it.  [default: here]",
 )
-def new(kind: str, name: str, folder: Path) -> None:
+@click.option("--package", "whole", is_flag=True, help="All that a repository needs: CI, licence, badge, .gitignore.")
+def new(kind: str, name: str, folder: Path, whole: bool) -> None:
     """Write a package for a KIND of your own called NAME.
 
     KIND is regularizer, kernel, problem, method, extrapolation, step, stop, start, or one that a plugin brings, such as
     loss and model. The package holds a worked example that passes 'bregopt check'. Replace its formulas by your own.
 
     \b
-    Example:
+    Examples:
       bregopt new regularizer row-sparse             writes the folder row-sparse
+      bregopt new loss my-loss --package             writes a folder that is ready to be published
     """
     template = template_of(kind)
     check_name(kind, name)
     target = folder / name
-    files = contents(kind, name)
+    files = contents(kind, name, whole)
     write(target, files)
     click.echo("\n  ".join([f"Written to {target}:", *files]))
-    click.echo("\n  ".join(["\nNext:", *commands(template, kind, name, target)]))
+    click.echo("\n  ".join(["\nNext:", *commands(template, kind, name, target, whole)]))
 
 
 def templates() -> dict[str, str]:
@@ -147,9 +155,11 @@ def check_name(kind: str, name: str) -> None:
         raise DuplicateNameError(f"The name '{name}' is taken by {owners[0]}. Choose another.")
 
 
-def words(kind: str, name: str) -> dict[str, str]:
+def words(kind: str, name: str, whole: bool = False) -> dict[str, str]:
     """What the placeholders of the templates stand for."""
     return {
+        "licence": LICENCE if whole else "",
+        "badge": SHOWN if whole else "",
         "kind": kind,
         "name": name,
         "module": "bregopt_" + name.lower().replace("-", "_"),
@@ -157,10 +167,11 @@ def words(kind: str, name: str) -> dict[str, str]:
     }
 
 
-def contents(kind: str, name: str) -> dict[str, str]:
-    """The text of every file of the package, by its path."""
-    template, known = template_of(kind), words(kind, name)
+def contents(kind: str, name: str, whole: bool = False) -> dict[str, str]:
+    """The text of every file of the package, by its path; of the ``whole`` repository with what goes beside it."""
+    template, known = template_of(kind), words(kind, name, whole)
     known |= {"summary": template.SUMMARY, "usage": Template(template.USAGE).substitute(known)}
+    known["publish"] = Template(repository.PUBLISH).substitute(known) if whole else ""
     module = known["module"]
     texts = {
         "pyproject.toml": PYPROJECT,
@@ -168,7 +179,10 @@ def contents(kind: str, name: str) -> dict[str, str]:
         f"src/{module}/__init__.py": template.CODE,
         f"tests/test_{module.removeprefix('bregopt_')}.py": TEST,
     }
-    return {path: Template(text).substitute(known) for path, text in texts.items()}
+    if whole:
+        texts |= repository.FILES
+    made = {path: Template(text).substitute(known) for path, text in texts.items()}
+    return made | ({repository.BADGE: unchecked().svg()} if whole else {})
 
 
 def write(target: Path, files: Mapping[str, str]) -> None:
@@ -184,12 +198,13 @@ def write(target: Path, files: Mapping[str, str]) -> None:
         os.rename(draft, target)
 
 
-def commands(template: ModuleType, kind: str, name: str, target: Path) -> list[str]:
+def commands(template: ModuleType, kind: str, name: str, target: Path, whole: bool) -> list[str]:
     """What to do next."""
     place = shlex.quote(str(target) if target.is_absolute() else f"./{target}")
+    badge = f" --badge {shlex.quote(str(target / repository.BADGE))}" if whole else ""
     return [
         f"python -m pip install -e {place}",
-        f"bregopt check {name}",
+        f"bregopt check {name}{badge}",
         Template(template.TRY).substitute(words(kind, name)),
         f"python -m pytest {place}",
     ]

@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 import pytest
 
-import bregopt as bo
-
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = {"devices.md": pytest.mark.torch}
@@ -116,11 +114,3 @@ def test_the_readme_marks_its_two_commands():
         "main": "python -m pip install . && bregopt solve",
         "test": "python -m pip install -e '.[test]' && python -m pytest",
     }
-
-
-def test_the_readme_lists_what_is_in_the_box_and_nothing_else():
-    text = PAGES[0].read_text(encoding="utf-8")
-    table = re.findall(r"^\| (\w+)[^|]* \|(.*)\|$", text.split("## What is in the box")[1], re.MULTILINE)
-    listed = {(kind, name) for kind, cell in table for name in re.findall(r"`([\w-]+)`", cell)}
-    own = {(entry.kind, entry.name) for entry in bo.catalog() if "(bregopt " in entry.provider}
-    assert listed == own

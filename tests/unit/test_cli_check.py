@@ -4,9 +4,12 @@ import contextlib
 import io
 import json
 import re
+from xml.etree import ElementTree
 
 import pytest
 
+import bregopt
+from bregopt.cli.badge import badge, unchecked
 from bregopt.testing.instances import named
 
 HEAD = """
@@ -133,6 +136,46 @@ def test_everything_is_told_in_one_line_a_part(call, monkeypatch):
     assert all(
         any(line.split()[:1] == ["step"] and instance.label in line for line in out.splitlines()) for instance in few
     )
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_badge_says_how_many_checks_passed_and_with_which_version(as_json, call, tmp_path):
+    file = tmp_path / "my badge.svg"
+    code, out, _ = call("check", "l1", "--badge", file, *(["--json"] if as_json else []))
+    found = [outcome["status"] for part in json.loads(call("check", "l1", "--json")[1])["parts"]
+             for outcome in part["outcomes"]]  # fmt: skip
+    said = f"bregopt {bregopt.__version__}: {found.count('passed')} of {found.count('passed')} checks passed"
+    assert code == 0
+    assert ElementTree.parse(file).getroot().get("aria-label") == said
+    markdown = json.loads(out)["badge"] if as_json else out.splitlines()[-1].strip()
+    assert markdown == f"![{said}](my%20badge.svg)"
+
+
+@pytest.mark.usefixtures("fresh_host")
+def test_a_badge_of_a_part_that_fails_is_another_one_and_replaces_the_old(call, tmp_path):
+    file, mine = tmp_path / "badge.svg", tmp_path / "mine.py"
+    mine.write_text(HEAD + RIGHT + TAIL)
+    assert call("check", mine, "--badge", file)[0] == 0
+    good = file.read_text(encoding="utf-8")
+    mine.write_text(HEAD + next(iter(WRONG.values())) + TAIL)
+    assert call("check", mine, "--badge", file)[0] == 1
+    bad = file.read_text(encoding="utf-8")
+    passed, applicable = re.search(r"(\d+) of (\d+) checks", bad).groups()
+    assert int(passed) < int(applicable)
+    assert set(re.findall('fill="(#[0-9a-f]{6})"', good)).isdisjoint(re.findall('fill="(#[0-9a-f]{6})"', bad))
+
+
+def test_a_check_that_fails_as_its_author_says_is_counted_but_not_as_passed():
+    assert "3 of 4 checks passed" in badge(3, 0, 1).svg()
+    assert len({badge(3, 0).colour, badge(3, 0, 1).colour, badge(3, 1).colour, unchecked().colour}) == 4
+
+
+@pytest.mark.parametrize(("file", "text"), [("badge.png", "must end in .svg"), ("nowhere/badge.svg", "does not exist")])
+def test_a_badge_that_cannot_be_written_is_refused_before_anything_is_checked(file, text, call, tmp_path, monkeypatch):
+    monkeypatch.setattr("bregopt.testing.instances.named", lambda target: pytest.fail("it was checked"))
+    code, out, err = call("check", "l1", "--badge", tmp_path / file)
+    assert (code, out) == (2, "")
+    assert text in err
 
 
 @pytest.mark.parametrize(

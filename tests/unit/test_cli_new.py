@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sysconfig
 import tomllib
 import venv
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -43,6 +45,40 @@ def test_a_package_is_written_and_the_files_are_named(kind, call, tmp_path):
     assert project["project"]["name"] == "bregopt-my-part"
     assert project["project"]["entry-points"]["bregopt"] == {"my-part": "bregopt_my_part"}
     assert "bregopt" in project["project"]["dependencies"]
+
+
+@every_kind
+def test_a_whole_repository_has_all_that_is_needed_to_publish_it(kind, call, tmp_path):
+    code, out, err = call("new", kind, "my-part", "--dir", tmp_path, "--package")
+    assert (code, err) == (0, "")
+    home = tmp_path / "my-part"
+    beside = {".gitignore", ".github/workflows/checks.yml", "LICENSE", "badge.svg"}
+    written = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
+    assert written == beside | set(contents(kind, "my-part"))
+    assert all(file in out for file in written)
+    project = tomllib.loads((home / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "BSD-3-Clause"
+    assert project["license-files"] == ["LICENSE"]
+    readme = (home / "README.md").read_text(encoding="utf-8")
+    assert all((home / target).exists() for target in re.findall(r"\]\(([^)]+)\)", readme))
+    assert "](badge.svg)" in readme
+    workflow = (home / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8")
+    assert "${{ matrix.python }}" in workflow
+    assert re.findall(r"run: (?:bregopt|python -m) (\w+)", workflow) == ["pip", "check", "pytest"]
+    assert "not checked yet" in (home / "badge.svg").read_text(encoding="utf-8")
+
+
+def test_the_badge_is_written_by_the_command_that_is_told(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = call("new", "step", "my-step", "--package")[1]
+    told = next(shlex.split(line) for line in out.splitlines() if "--badge" in line)
+    file = Path("my-step", "src", "bregopt_my_step", "__init__.py")
+    code, printed, _ = call("check", file, *told[3:])
+    assert code == 0
+    badge = ElementTree.parse("my-step/badge.svg").getroot()
+    assert badge.get("aria-label") in printed
+    passed, applicable = re.search(r"(\d+) of (\d+) checks passed", badge.get("aria-label")).groups()
+    assert passed == applicable != "0"
 
 
 def test_the_next_commands_are_told_with_a_path_that_a_shell_understands(call, tmp_path, monkeypatch):
@@ -267,7 +303,7 @@ def environment(tmp_path_factory):
     install += ["--no-build-isolation", "--no-index", "--target", str(target)]
     for kind in KINDS:
         with pytest.raises(SystemExit):
-            main(["new", kind, f"own-{kind}", "--dir", str(home)])
+            main(["new", kind, f"own-{kind}", "--package", "--dir", str(home)])
         install.append(str(home / f"own-{kind}"))
     subprocess.run(install, check=True, capture_output=True, cwd=home)
     return home

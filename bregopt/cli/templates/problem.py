@@ -16,7 +16,7 @@ print(result.certificate.summary())
 ```
 """
 
-TRY = "bregopt plugins"
+TRY = "bregopt solve --problem $name -r 5 --max-iterations 100"
 
 CODE = '''\
 """The problem '$name' for bregopt."""
@@ -88,7 +88,7 @@ def quartic(a: float, b: float) -> bo.Kernel:
 
 def build(M: bo.Array, rank: int, H: bo.Regularizer | str = "ridge(0.1)") -> bo.Problem:
     """``min ½‖W − UV‖² + H(U) + H(V)`` with W = M where M is not nan: matrix completion."""
-    M = np.array(M, dtype=float)
+    M = np.array(M.toarray() if hasattr(M, "toarray") else M, dtype=float)  # a sparse M is known everywhere
     known = ~np.isnan(M)
     if M.ndim != 2 or not np.isfinite(M[known]).all() or not M[known].any():
         raise bo.errors.DataError("M must be a matrix, nan where it is unknown, with a known entry that is not zero.")

@@ -1,0 +1,1 @@
+"""The race as a benchmark that the tool benchopt runs."""

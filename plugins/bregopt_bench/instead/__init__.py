@@ -1,0 +1,1 @@
+"""bregopt against what one would use instead of it."""
