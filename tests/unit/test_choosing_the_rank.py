@@ -60,6 +60,7 @@ def test_an_outlier_at_a_smaller_rank_does_not_let_it_in():
 def test_the_knee_is_farthest_below_the_line_to_the_minimum_and_else_the_minimum():
     assert curve([[1.0], [0.5], [0.45], [0.42], [0.40], [0.6]]).knee == 3
     assert curve([[1.0], [0.9], [0.7], [0.3], [0.5]]).knee == 5
+    assert curve([[0.825], [0.673], [0.536], [0.390], [0.233], [0.258]]).knee == 6  # nearly straight
     weights = [100.0, 10.0, 1.0, 0.1]
     assert curve([[1.0], [0.5], [0.45], [0.42]], weights, "weight").knee == 10.0
 
@@ -225,6 +226,17 @@ def test_what_cannot_be_told_to_a_process_is_done_here():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(rank_curve("low-rank", noisy(), [2], **FAST | {"jobs": 2}, U=H).fits) == 2
+
+
+def test_a_notebook_shows_each_fit_in_one_line_and_the_curve_as_a_table(monkeypatch, capsys):
+    monkeypatch.setitem(__import__("sys").modules, "ipykernel", json)
+    found = rank_curve("low-rank", noisy(), [2, 3], **FAST, progress=True)
+    told = capsys.readouterr().err
+    assert "\r1/4  rank 2 of seed 0: held-out error 0." in told
+    assert told.endswith(" \r")
+    assert "\n" not in told
+    assert found.answer() in found._repr_html_()
+    assert "held-out error ± s.e." in found._repr_html_()
 
 
 # ---- folders and Ctrl-C
