@@ -91,6 +91,7 @@ def test_a_fit_that_is_worse_than_zeros_counts_as_zeros_and_is_kept_as_it_was():
 def test_the_answer_says_when_the_range_was_too_small():
     assert "try larger ones" in curve([[0.5, 0.5], [0.4, 0.4]]).answer()
     assert "try smaller ones" in curve([[0.3, 0.3], [0.4, 0.4]]).answer()
+    assert "try" not in curve([[0.3, 0.3], [0.4, 0.4]], [1, 2]).answer()  # as there is no smaller rank
     assert "try smaller ones" in curve([[0.5, 0.5], [0.4, 0.4]], [1.0, 0.1], "weight").answer()
 
 
