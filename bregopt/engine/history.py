@@ -26,6 +26,9 @@ COLUMNS = (
 class History(dict[str, Array]):
     """The columns of a run by their names, one row a state."""
 
+    def __missing__(self, name: object) -> Array:
+        raise KeyError(f"The history has no column {name!r}: it has {', '.join(self)}.")
+
     def __repr__(self) -> str:
         rows = len(next(iter(self.values()), ()))
         return f"History({rows} states: {', '.join(self)})"

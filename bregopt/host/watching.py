@@ -21,7 +21,7 @@ def observers_of(given: Watchers) -> list[Observer]:
     """One observer, or several."""
     if isinstance(given, Observer) or callable(given):
         return [observer_of(given)]
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, str):
         raise IncompatibleError(f"Observers must be Observers or functions of the state. Got {brief(given)} instead.")
     return [observer_of(it) for it in given]
 
@@ -71,7 +71,7 @@ def interruptible(
     warnings.warn(
         f"{result.reason}{more} The program goes on; with on_interrupt='raise' Ctrl-C ends it.",
         InterruptedWarning,
-        stacklevel=4,  # the line that called solve
+        stacklevel=5,  # the line that called solve
     )
     return result
 
