@@ -9,6 +9,7 @@ from bregopt.engine.observer import FunctionObserver, Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.errors import IncompatibleError, InterruptedWarning, brief, parameter
+from bregopt.host.compiling import person_told
 from bregopt.rules.interrupt import Interrupt
 from bregopt.rules.stopping import Combined, Status, StopRule
 
@@ -39,9 +40,10 @@ def observer_of(watcher: Watcher) -> Observer:
 
 @contextmanager
 def progress_of(asked: bool, iterations: int | None, seconds: float | None) -> Iterator[list[Observer]]:
-    """The display of a run, if it was asked for."""
+    """The display of a run, if it was asked for; else a person is told of compiling only."""
     if not asked:
-        yield []
+        with person_told():
+            yield []
         return
     from bregopt.host.progress import shown  # rich, which nothing else here needs
 
