@@ -1,6 +1,8 @@
 """Ranks and weights chosen by entries that the fits do not see."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 import scipy.sparse
 from bregopt_selection import Curve, Fit, rank_curve, weight_path
 from bregopt_selection import search as module
+from bregopt_selection.workers import fits_in_processes
 
 import bregopt as bo
+from bregopt.compiled import told_of_compiling
 from bregopt.errors import BregoptError, DataError, FaultWarning, FileError, IncompatibleError, ParameterError
 
 FAST = {"jobs": 1, "seeds": 2, "max_iterations": 60, "method": "aapb"}
@@ -131,7 +135,7 @@ def test_the_picture_is_written_and_what_cannot_be_is_refused(tmp_path, monkeypa
     with pytest.raises(FileError, match="does not exist"):
         it.plot(tmp_path / "no" / "rank.png")
     monkeypatch.setattr("bregopt_selection.picture.find_spec", lambda name: None)
-    monkeypatch.delitem(__import__("sys").modules, "matplotlib")
+    monkeypatch.delitem(sys.modules, "matplotlib")
     with pytest.raises(BregoptError, match=r"bregopt\[plot\]"):
         it.plot(tmp_path / "other.png")
 
@@ -222,6 +226,18 @@ def test_what_a_worker_fails_at_is_done_here(tmp_path):
     assert len(found.fits) == 2
 
 
+def test_what_a_worker_compiles_is_told_here(monkeypatch):
+    said = [sys.executable, "-c", "print('compiling walk')"]
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: start(said, **options))
+    told = []
+    with told_of_compiling(told.append), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = module.Search(problem="low-rank", M=noisy(), parameters={}, values=(2,), share=0.1)
+        assert list(fits_in_processes(search, [0], None, 1, ())) == []
+    assert told == ["walk"]
+
+
 def test_what_cannot_be_told_to_a_process_is_done_here():
     H = bo.make("regularizer", "ridge(0.1)")
     with warnings.catch_warnings():
@@ -230,7 +246,7 @@ def test_what_cannot_be_told_to_a_process_is_done_here():
 
 
 def test_a_notebook_shows_each_fit_in_one_line_and_the_curve_as_a_table(monkeypatch, capsys):
-    monkeypatch.setitem(__import__("sys").modules, "ipykernel", json)
+    monkeypatch.setitem(sys.modules, "ipykernel", json)
     found = rank_curve("low-rank", noisy(), [2, 3], **FAST, progress=True)
     told = capsys.readouterr().err
     assert "\r1/4  rank 2 of seed 0: held-out error 0." in told
