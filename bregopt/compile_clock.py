@@ -68,6 +68,11 @@ def told_of_compiling(tell: Tell) -> Iterator[None]:
         _tellers.remove(tell)
 
 
+def is_told() -> bool:
+    """Whether somebody asked."""
+    return bool(_tellers)
+
+
 def tell_of_compiling(loop: str) -> None:
     """Tell everyone who asked."""
     for tell in tuple(_tellers):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast, final
 
 from bregopt.compile_clock import begin_waiting, clock, end_waiting, tell_of_compiling, told_of_compiling, waiting
 
-__all__ = ["FASTMATH", "SWITCH", "clock", "first_class", "jit", "told_of_compiling", "wanted"]
+__all__ = ["FASTMATH", "SWITCH", "clock", "first_class", "jit", "tell_of_compiling", "told_of_compiling", "wanted"]
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 SWITCH = "BREGOPT_COMPILE"

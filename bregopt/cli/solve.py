@@ -308,7 +308,8 @@ def perform(
 ) -> Run:
     """Read, compose, solve; every spec is read before the data, so that a misspelt one costs no time."""
     from bregopt.host.api import iteration_limit, stop_rule
-    from bregopt.host.progress import Bar, CompilingLine, terminal
+    from bregopt.host.compiling import CompilingLine
+    from bregopt.host.progress import Bar, terminal
 
     interrupt = Interrupt()
     goal: StopRule = reduce(or_, (bregopt.make("stop", spec) for spec in stop), interrupt)
@@ -323,7 +324,7 @@ def perform(
     console = terminal() if progress else None
     bar = Bar(console, iteration_limit(goal, max_iterations, max_seconds), max_seconds) if console else None
     watching: list[Any] = [bar] if bar else []
-    telling = nullcontext() if silent else told_of_compiling((bar or CompilingLine()).compiling)
+    telling = told_of_compiling((lambda _: None) if silent else (bar or CompilingLine()).compiling)
 
     with place as put, telling:
         given = LabelledMatrix(mycielskian()) if file is None else model.read_labelled(file, header, index)

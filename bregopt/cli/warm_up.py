@@ -53,7 +53,8 @@ def warm_up(context: click.Context, quiet: bool) -> None:
 
 def _shown(label: str, quiet: bool) -> AbstractContextManager[object]:
     """A line on the terminal that says what is being compiled, gone at the end."""
-    from bregopt.host.progress import COMPILING, terminal
+    from bregopt.host.compiling import COMPILING
+    from bregopt.host.progress import terminal
 
     console = None if quiet else terminal()
     return console.status(f"{COMPILING}: {label}") if console else nullcontext()

@@ -23,6 +23,18 @@ COLUMNS = (
 
 
 @final
+class History(dict[str, Array]):
+    """The columns of a run by their names, one row a state."""
+
+    def __missing__(self, name: object) -> Array:
+        raise KeyError(f"The history has no column {name!r}: it has {', '.join(self)}.")
+
+    def __repr__(self) -> str:
+        rows = len(next(iter(self.values()), ()))
+        return f"History({rows} states: {', '.join(self)})"
+
+
+@final
 class Recorder:
     """Collects the history; what a state does not know is nan."""
 
@@ -53,9 +65,9 @@ class Recorder:
             column.append(math.nan if value is None else value)
         self._rows += 1
 
-    def arrays(self) -> Mapping[str, Array]:
+    def arrays(self) -> History:
         """The columns as read-only arrays."""
-        arrays = {name: np.asarray(column) for name, column in self.columns.items()}
+        arrays = History({name: np.asarray(column) for name, column in self.columns.items()})
         for array in arrays.values():
             array.flags.writeable = False
         return arrays

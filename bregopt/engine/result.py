@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from bregopt.blocks import Array, Blocks
 from bregopt.engine.answer import sentences, sparsity
 from bregopt.engine.certificate import Certificate
 from bregopt.engine.frames import block_frame, history_frame
+from bregopt.engine.history import History
 from bregopt.engine.method import Method
 from bregopt.engine.state import Counts
 from bregopt.errors import IncompatibleError, NotSolvedError
@@ -74,7 +75,7 @@ class Result:
     seconds: float
     certificate: Certificate
     counts: Counts
-    history: Mapping[str, Array]
+    history: Mapping[str, Array] = field(converter=History)
     method: Method
     labels: Labels | None = None
     problem: str = "problem"

@@ -1,6 +1,7 @@
 """A result on the disk and back: arrays by their names, the rest as JSON; nothing is pickled."""
 
 import json
+import zipfile
 from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
@@ -122,8 +123,11 @@ def load(path: Path, packages: Set[str]) -> Result:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        with file.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with file.open("rb") as handle:
+            if not zipfile.is_zipfile(handle):
+                raise ValueError("it is none that result.save has written")
+            with np.load(handle, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
     except Exception as error:  # a damaged archive makes numpy and zipfile raise anything
         raise FileError(f"The file {str(file)!r} cannot be read: {str(error) or type(error).__name__}.") from error
 

@@ -19,13 +19,19 @@ from bregopt.host.spec import Spec
 from bregopt.host.start import Given
 from bregopt.host.starts import seeds_from, solve_starts
 from bregopt.host.watching import RETURN, Watchers, interruptible, observers_of, progress_of
+from bregopt.host.wrong_arguments import named
 from bregopt.matrices.given import is_data
 from bregopt.part_errors import part_errors
 from bregopt.problem import Problem, ResolvedProblem
 from bregopt.rules.interrupt import Interrupt
 from bregopt.rules.stopping import StopRule
 
+OF_PROBLEMS = ("rank", "U", "V", "kernel", "mask", "weights", "loss", "missing")
+"""Parameters of problems that people give to ``solve``."""
+_told = functools.partial(named, elsewhere=OF_PROBLEMS, there="compose")
 
+
+@_told
 @part_errors
 def solve(
     problem: Problem | ResolvedProblem | Any,
@@ -53,7 +59,7 @@ def solve(
         From ``compose`` or ``Problem(...)``. Data, such as a file's path or a data frame, stand for ``compose(data)``.
     method : str or Method
         Such as ``"aapb(beta=0.6, step=1)"``.
-    start : Blocks, tuple or dict of arrays, Start, str or Path, optional
+    start : Blocks, tuple or dict of arrays, Result, Start, str or Path, optional
         Y⁰, as in ``(U, V)``; the problem's own start by default. A path names a folder that a run has written, or an
         .npz file of blocks.
     seed : int or Generator

@@ -1,6 +1,5 @@
 """From names to objects: parts, problems, and what pairs of parts resolve to."""
 
-import difflib
 import functools
 import inspect
 import operator
@@ -21,6 +20,7 @@ from bregopt.host.loading import Host, Plugin
 from bregopt.host.refusals import as_number, no_spec, no_sum, number_alone
 from bregopt.host.registry import Entry, Kind
 from bregopt.host.spec import Spec, parse, parse_sum
+from bregopt.host.wrong_arguments import meant
 from bregopt.matrices.given import is_data
 from bregopt.part_errors import author_of, part_errors, wrong_result
 from bregopt.part_results import instance, pair
@@ -147,7 +147,7 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     except TypeError as error:
         raise ParameterError(
             f"The {entry.kind} '{entry.name}' was given the wrong parameters: {error}. "
-            f"{_meant(entry.factory, kwargs)}It takes {_takes(entry.factory)}."
+            f"{meant(kwargs, inspect.signature(entry.factory).parameters)}It takes {_takes(entry.factory)}."
         ) from None
     try:
         part = entry.factory(*args, **kwargs)
@@ -161,15 +161,6 @@ def build(entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise wrong_result(entry.factory, "", f"a {kind.interface.__name__}, as '{entry.name}' is registered", part)
     check_claims(part)
     return part
-
-
-def _meant(factory: Callable[..., Any], given: Iterable[str]) -> str:
-    """A question about the first keyword that the factory does not take, where it takes one like it."""
-    taken = {name.lower(): name for name in inspect.signature(factory).parameters}
-    for name in given:
-        if name not in taken.values() and (close := difflib.get_close_matches(name.lower(), taken, n=1)):
-            return f"Did you mean {taken[close[0]]}? "
-    return ""
 
 
 def _takes(factory: Callable[..., Any]) -> str:
@@ -216,7 +207,11 @@ def compose(name: Any, *args: Any, **kwargs: Any) -> ResolvedProblem:
     >>> result.Y.U.shape
     (60, 5)
     """
+    if isinstance(name, (Problem, ResolvedProblem)):
+        raise IncompatibleError("This is a problem already: give it to bregopt.solve.")
     nameless = is_data(name)
+    if nameless and args and isinstance(args[0], str):
+        raise IncompatibleError(f"The name of a problem comes before its data, as in compose({args[0]!r}, M).")
     if nameless:
         args, name = (name, *args), defaults.PROBLEM
     spec = parse(name)

@@ -13,12 +13,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from bregopt.compiled import clock, told_of_compiling
 from bregopt.engine.observer import Observer
 from bregopt.engine.state import State
+from bregopt.host.compiling import COMPILING
 
 EVERY = 0.2
 """Seconds between two updates."""
 SELDOM = 10.0
 """… and between two lines of a log."""
-COMPILING = "compiling once for this machine"
 
 
 @final
@@ -63,21 +63,6 @@ class Bar(Observer):
     def stopping(self) -> None:
         """Say that Ctrl-C was heard, which a long iteration may need."""
         self._progress.update(self._task, description="stopping after this iteration (Ctrl-C again: at once)")
-
-
-@final
-class CompilingLine:
-    """One line on stderr, however many loops are compiled."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def compiling(self, loop: str) -> None:
-        """Say what is waited for."""
-        if not self._said:
-            self._said = True
-            told = f"bregopt: {COMPILING}, which takes some seconds; 'bregopt warm-up' does it beforehand"
-            print(told, file=sys.stderr, flush=True)
 
 
 @final

@@ -1,4 +1,4 @@
-"""Where a run begins: from Blocks, arrays, a spec, or what a run has saved."""
+"""Where a run begins: from Blocks, arrays, a result, a spec, or what a run has saved."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,13 @@ import numpy as np
 
 from bregopt.blocks import Blocks
 from bregopt.engine.checkpoint import saved_point
+from bregopt.engine.result import Result
 from bregopt.errors import DataError, parameter
 from bregopt.host.compose import make
 from bregopt.part_errors import times
 from bregopt.problem import ResolvedProblem, Start
 
-Given = Blocks | Start | str | Path | Mapping[str, Any] | Sequence[Any] | np.ndarray[Any, Any] | None
+Given = Blocks | Result | Start | str | Path | Mapping[str, Any] | Sequence[Any] | np.ndarray[Any, Any] | None
 """A start as ``solve`` takes it."""
 
 
@@ -30,6 +31,8 @@ def first_point(problem: ResolvedProblem, start: Given, seed: int | np.random.Ge
 def _start(problem: ResolvedProblem, start: Given) -> Blocks | Start | None:
     if isinstance(start, Path) or (isinstance(start, str) and (os.sep in start or Path(start).exists())):
         return saved_point(start)
+    if isinstance(start, Result):
+        return start.Y
     if start is None or isinstance(start, (Blocks, Start)):
         return start
     if isinstance(start, Mapping):

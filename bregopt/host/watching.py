@@ -9,6 +9,7 @@ from bregopt.engine.observer import FunctionObserver, Observer
 from bregopt.engine.result import Result
 from bregopt.engine.state import State
 from bregopt.errors import IncompatibleError, InterruptedWarning, brief, parameter
+from bregopt.host.compiling import person_told
 from bregopt.rules.interrupt import Interrupt
 from bregopt.rules.stopping import Combined, Status, StopRule
 
@@ -21,7 +22,7 @@ def observers_of(given: Watchers) -> list[Observer]:
     """One observer, or several."""
     if isinstance(given, Observer) or callable(given):
         return [observer_of(given)]
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, str):
         raise IncompatibleError(f"Observers must be Observers or functions of the state. Got {brief(given)} instead.")
     return [observer_of(it) for it in given]
 
@@ -39,9 +40,10 @@ def observer_of(watcher: Watcher) -> Observer:
 
 @contextmanager
 def progress_of(asked: bool, iterations: int | None, seconds: float | None) -> Iterator[list[Observer]]:
-    """The display of a run, if it was asked for."""
+    """The display of a run, if it was asked for; else a person is told of compiling only."""
     if not asked:
-        yield []
+        with person_told():
+            yield []
         return
     from bregopt.host.progress import shown  # rich, which nothing else here needs
 
@@ -71,7 +73,7 @@ def interruptible(
     warnings.warn(
         f"{result.reason}{more} The program goes on; with on_interrupt='raise' Ctrl-C ends it.",
         InterruptedWarning,
-        stacklevel=4,  # the line that called solve
+        stacklevel=5,  # the line that called solve
     )
     return result
 

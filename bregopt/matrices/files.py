@@ -37,6 +37,7 @@ TEXTS = dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
 STORES = {".h5ad": read_h5, ".h5": read_h5, ".hdf5": read_h5, ".zarr": read_zarr}
 """Files with several arrays, of which one is named as in ``cells.h5ad:layers/counts``."""
 SUFFIXES = (*PLAIN, *TEXTS, *STORES)
+ADDRESS = re.compile(r"(?:https?|ftp|s3|gs):/")
 PART = re.compile(rf"(.*(?:{'|'.join(map(re.escape, STORES))})):([^:]+)", re.IGNORECASE)
 
 
@@ -99,7 +100,7 @@ def is_path(value: object) -> bool:
 def split_part(path: str | Path) -> tuple[Path, str | None]:
     """A path, and the name of an array within it."""
     found = PART.fullmatch(str(path))
-    return (Path(found[1]), found[2]) if found else (Path(path), None)
+    return (Path(found[1]).expanduser(), found[2]) if found else (Path(path).expanduser(), None)
 
 
 def _reader(path: Path, part: str | None, header: bool | None, index: bool | None) -> Callable[[], Any] | None:
@@ -139,6 +140,8 @@ def _check_path(path: Path, folder: bool) -> None:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
+        if ADDRESS.match(str(path)):
+            raise FileError(f"{str(path)!r} is no file: bregopt downloads nothing. Save it first.") from None
         raise FileError(
             f"The file {str(path)!r} does not exist. Check the path, or give no file for a built-in matrix."
         ) from None

@@ -3,7 +3,7 @@
 import base64
 import importlib
 import io
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,9 @@ def matplotlib() -> Any:
 
 def figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches; nothing global is touched."""
-    package = matplotlib()
-    if "ipykernel" in sys.modules:
-        importlib.import_module("matplotlib.pyplot")  # it tells a notebook how to show a figure
-    return package.figure.Figure(figsize=(width, height), layout="constrained")
+    made = matplotlib().figure.Figure(figsize=(width, height), layout="constrained")
+    made._repr_png_ = partial(rendered, made, "png")  # by which a notebook shows it, whatever its backend is
+    return made
 
 
 def tidy(axes: Any) -> None:

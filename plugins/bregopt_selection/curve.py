@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, final
 
@@ -11,6 +12,9 @@ from attrs import asdict, frozen
 
 from bregopt import Array
 from bregopt.errors import DataError
+
+BENT = 0.05
+"""The part of its fall by which a curve lies below the straight line where it has a knee."""
 
 
 @final
@@ -130,14 +134,14 @@ class Curve:
 
     @cached_property
     def knee(self) -> float:
-        """Where the curve lies farthest below the straight line from its beginning to its minimum; else the minimum."""
+        """Where the curve lies farthest below the straight line to its minimum, if well below it; else the minimum."""
         e = self.mean[: self._least + 1]
         if len(e) < 3 or not np.isfinite(e).all():
             return self.minimum
         at = np.asarray(self.values[: len(e)], dtype=float)
         at = np.log(at) if self.variable == "weight" else at
         below = e[0] + (e[-1] - e[0]) * (at - at[0]) / (at[-1] - at[0]) - e
-        return self.values[int(np.argmax(below))] if below.max() > 1e-9 * e[0] else self.minimum
+        return self.values[int(np.argmax(below))] if below.max() > BENT * (e[0] - e[-1]) else self.minimum
 
     @property
     def chosen(self) -> float:
@@ -204,6 +208,9 @@ class Curve:
         from bregopt_selection.picture import draw
 
         return draw(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.answer())}</p><pre>{escape(self.table())}</pre>"
 
     def __repr__(self) -> str:
         seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"

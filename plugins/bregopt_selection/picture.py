@@ -88,6 +88,7 @@ def _errors(panel: Any, curve: "Curve") -> None:
     panel.set_ylim(0.0, 1.08 * float(np.nanmax(mean + (0.0 if bars is None else bars))))
     if curve.variable == "weight":
         panel.set_xscale("log")
+        panel.xaxis.set_major_formatter(lambda weight, _: f"{weight:g}")
         panel.invert_xaxis()
     else:
         every = -(-(int(curve.values[-1] - curve.values[0]) + 1) // TICKS)

@@ -35,7 +35,7 @@ def _warnings(curve: "Curve") -> list[str]:
     found = []
     if len(curve.values) > 1 and curve.minimum == curve.values[-1]:
         found.append(f"The error still falls at {curve.values[-1]:g}, the last {curve.variable}: try {last} ones.")
-    elif len(curve.values) > 1 and curve.chosen == curve.values[0]:
+    elif len(curve.values) > 1 and curve.chosen == curve.values[0] and (curve.variable, curve.chosen) != ("rank", 1):
         found.append(f"{curve.values[0]:g} is the first {curve.variable} that was tried: try {first} ones.")
     if curve.worse_than_zeros:
         found.append(

@@ -21,6 +21,7 @@ import numpy as np
 from attrs import asdict
 
 import bregopt as bo
+from bregopt.compiled import tell_of_compiling, told_of_compiling
 from bregopt.errors import FaultWarning
 from bregopt_selection.curve import Fit
 from bregopt_selection.records import Records
@@ -31,6 +32,8 @@ ONE_THREAD = dict.fromkeys(
     ("BREGOPT_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 MATRIX = "M"
+COMPILING = "compiling "
+"""How a line of a worker begins that says what it waits for."""
 CSR = ("data", "indices", "indptr", "shape")
 
 
@@ -52,6 +55,8 @@ def fits_in_processes(
                 line = lines.get()
                 if line is None:
                     running -= 1
+                elif line.startswith(COMPILING):
+                    tell_of_compiling(line.removeprefix(COMPILING).strip())
                 elif line.startswith("{"):
                     yield Fit.of_json(json.loads(line))
             codes = [worker.wait() for worker in workers]
@@ -161,9 +166,10 @@ def main(job: str, *seeds: str) -> None:
     """Make the fits of some seeds, and print each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one, which ends it
     search, records = _read_job(Path(job))
-    for seed in seeds:
-        for fit in search.fits(int(seed), records):
-            print(json.dumps(fit.as_json(), allow_nan=False), flush=True)
+    with told_of_compiling(lambda loop: print(f"{COMPILING}{loop}", flush=True)):
+        for seed in seeds:
+            for fit in search.fits(int(seed), records):
+                print(json.dumps(fit.as_json(), allow_nan=False), flush=True)
 
 
 if __name__ == "__main__":

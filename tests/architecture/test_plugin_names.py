@@ -28,6 +28,7 @@ WORDS = {
     "run.py": {"stationarity"},  # a key of the record
     "solve.py": {"tolerance"},  # an argument of bregopt.solve
     "api.py": {"tolerance"},  # the same
+    "wrong_arguments.py": {"tolerance"},  # the same
     "mtx.py": {"symmetric"},  # a word of the Matrix Market format
     "problem.py": {"blocks"},  # a word of the command line
     "oracle.py": {"spectral"},  # a norm of W

@@ -1,6 +1,8 @@
 """Ranks and weights chosen by entries that the fits do not see."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,8 +10,10 @@ import pytest
 import scipy.sparse
 from bregopt_selection import Curve, Fit, rank_curve, weight_path
 from bregopt_selection import search as module
+from bregopt_selection.workers import fits_in_processes
 
 import bregopt as bo
+from bregopt.compiled import told_of_compiling
 from bregopt.errors import BregoptError, DataError, FaultWarning, FileError, IncompatibleError, ParameterError
 
 FAST = {"jobs": 1, "seeds": 2, "max_iterations": 60, "method": "aapb"}
@@ -60,6 +64,7 @@ def test_an_outlier_at_a_smaller_rank_does_not_let_it_in():
 def test_the_knee_is_farthest_below_the_line_to_the_minimum_and_else_the_minimum():
     assert curve([[1.0], [0.5], [0.45], [0.42], [0.40], [0.6]]).knee == 3
     assert curve([[1.0], [0.9], [0.7], [0.3], [0.5]]).knee == 5
+    assert curve([[0.825], [0.673], [0.536], [0.390], [0.233], [0.258]]).knee == 6  # nearly straight
     weights = [100.0, 10.0, 1.0, 0.1]
     assert curve([[1.0], [0.5], [0.45], [0.42]], weights, "weight").knee == 10.0
 
@@ -90,6 +95,7 @@ def test_a_fit_that_is_worse_than_zeros_counts_as_zeros_and_is_kept_as_it_was():
 def test_the_answer_says_when_the_range_was_too_small():
     assert "try larger ones" in curve([[0.5, 0.5], [0.4, 0.4]]).answer()
     assert "try smaller ones" in curve([[0.3, 0.3], [0.4, 0.4]]).answer()
+    assert "try" not in curve([[0.3, 0.3], [0.4, 0.4]], [1, 2]).answer()  # as there is no smaller rank
     assert "try smaller ones" in curve([[0.5, 0.5], [0.4, 0.4]], [1.0, 0.1], "weight").answer()
 
 
@@ -129,7 +135,7 @@ def test_the_picture_is_written_and_what_cannot_be_is_refused(tmp_path, monkeypa
     with pytest.raises(FileError, match="does not exist"):
         it.plot(tmp_path / "no" / "rank.png")
     monkeypatch.setattr("bregopt_selection.picture.find_spec", lambda name: None)
-    monkeypatch.delitem(__import__("sys").modules, "matplotlib")
+    monkeypatch.delitem(sys.modules, "matplotlib")
     with pytest.raises(BregoptError, match=r"bregopt\[plot\]"):
         it.plot(tmp_path / "other.png")
 
@@ -220,11 +226,34 @@ def test_what_a_worker_fails_at_is_done_here(tmp_path):
     assert len(found.fits) == 2
 
 
+def test_what_a_worker_compiles_is_told_here(monkeypatch):
+    said = [sys.executable, "-c", "print('compiling walk')"]
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: start(said, **options))
+    told = []
+    with told_of_compiling(told.append), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search = module.Search(problem="low-rank", M=noisy(), parameters={}, values=(2,), share=0.1)
+        assert list(fits_in_processes(search, [0], None, 1, ())) == []
+    assert told == ["walk"]
+
+
 def test_what_cannot_be_told_to_a_process_is_done_here():
     H = bo.make("regularizer", "ridge(0.1)")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(rank_curve("low-rank", noisy(), [2], **FAST | {"jobs": 2}, U=H).fits) == 2
+
+
+def test_a_notebook_shows_each_fit_in_one_line_and_the_curve_as_a_table(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ipykernel", json)
+    found = rank_curve("low-rank", noisy(), [2, 3], **FAST, progress=True)
+    told = capsys.readouterr().err
+    assert "\r1/4  rank 2 of seed 0: held-out error 0." in told
+    assert told.endswith(" \r")
+    assert "\n" not in told
+    assert found.answer() in found._repr_html_()
+    assert "held-out error ± s.e." in found._repr_html_()
 
 
 # ---- folders and Ctrl-C

@@ -10,7 +10,8 @@ import bregopt
 from bregopt.compile_clock import tell_of_compiling
 from bregopt.compiled import told_of_compiling
 from bregopt.host import progress
-from bregopt.host.progress import Bar, CompilingLine, terminal
+from bregopt.host.compiling import CompilingLine
+from bregopt.host.progress import Bar, terminal
 
 
 @pytest.fixture

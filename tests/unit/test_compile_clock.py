@@ -1,5 +1,6 @@
 """The time that compiling takes is no part of solving, and it is told of."""
 
+import contextlib
 import threading
 import time
 
@@ -149,3 +150,17 @@ def test_a_method_that_compiles_in_its_iterations_does_not_lose_time(now):
     assert result.iterations == 5
     assert result.seconds == pytest.approx(6.0)
     assert result.history["seconds"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("terminal", "silent", "told"), [(True, False, 1), (False, False, 0), (True, True, 0)])
+def test_a_person_who_would_wait_without_a_word_reads_one_line(terminal, silent, told, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    problem = bo.compose("relu-nmd", np.eye(6), rank=2)
+
+    def compile_twice(state):
+        compile_clock.tell_of_compiling("walk")
+        compile_clock.tell_of_compiling("run")
+
+    with compile_clock.told_of_compiling(lambda _: None) if silent else contextlib.nullcontext():
+        bo.solve(problem, max_iterations=0, observers=[compile_twice])
+    assert capsys.readouterr().err.count("compiling once for this machine") == told

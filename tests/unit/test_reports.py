@@ -300,3 +300,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_run(call, option
     code, out, err = call("solve", "--max-iterations", 1, *options)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+
+
+def test_a_notebook_shows_a_plot_without_any_setting(result):
+    assert bo.plot(result)._repr_png_().startswith(PNG)

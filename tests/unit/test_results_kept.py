@@ -290,6 +290,13 @@ def test_help_on_compose_names_what_is_given_and_shows_an_example():
         assert part in text
 
 
+def test_the_history_shows_its_columns_and_not_its_numbers(result):
+    shown = repr(result.history)
+    assert shown.startswith(f"History({result.iterations + 1} states: iteration, seconds, objective")
+    assert len(shown) < 200
+    assert repr(pickle.loads(pickle.dumps(result)).history) == shown
+
+
 # ---- progress in Python
 
 

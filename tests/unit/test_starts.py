@@ -206,8 +206,9 @@ def test_ctrl_c_ends_all_starts_and_returns_the_best_so_far(problem):
         if len(states) == 100:
             signal.raise_signal(signal.SIGINT)
 
-    with pytest.warns(InterruptedWarning, match="Ctrl-C"):
+    with pytest.warns(InterruptedWarning, match="Ctrl-C") as told:
         result = bo.solve(problem, starts=8, observers=[press], **STOP)
+    assert told[0].filename == __file__
     assert len(states) == 100
     assert result.status is bo.Status.INTERRUPTED
     assert result.objective <= min(state.objective for state in states)

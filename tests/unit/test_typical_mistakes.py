@@ -68,6 +68,24 @@ IN_PYTHON = {
     "make('penalty', …)": (lambda: bo.make("penalty", "l1"), "no kind of part named 'penalty'"),
     "check('l1')": (lambda: bo.testing.check("l1"), "run 'bregopt check l1'"),
     "a plugin file that is not there": (lambda: bo.load_plugin("mine.py"), "'mine.py' does not exist"),
+    "compose(M, 'relu-nmd')": (lambda: bo.compose(M, "nmf", rank=3), "comes before its data, as in compose('nmf', M)"),
+    "compose(problem)": (lambda: bo.compose(composed()), "a problem already: give it to bregopt.solve"),
+    "n_components=3": (lambda: bo.compose("relu-nmd", M, n_components=3), "'n_components'. Did you mean rank?"),
+    "k=3": (lambda: bo.compose("relu-nmd", M, k=3), "'k'. Did you mean rank?"),
+    "a word for a matrix": (lambda: composed(data="counts"), "Give numbers, or the path of a file"),
+    "an address": (lambda: bo.compose("https://example.org/a.csv"), "bregopt downloads nothing. Save it first"),
+    "solve(M, rank=3)": (lambda: bo.solve(M, rank=3), "solve takes no 'rank': give it to compose"),
+    "solve(p, U='l1')": (lambda: solved(U="l1"), "solve takes no 'U': give it to compose"),
+    "solve(p, max_iter=3)": (lambda: solved(max_iter=3), "takes no 'max_iter'. Did you mean max_iterations?"),
+    "solve(p, tol=1e-3)": (lambda: solved(tol=1e-3), "takes no 'tol'. Did you mean tolerance?"),
+    "solve(p, verbose=1)": (lambda: solved(verbose=1), "takes no 'verbose'. Did you mean progress?"),
+    "solve(p, random_state=0)": (lambda: solved(random_state=0), "takes no 'random_state'. Did you mean seed?"),
+    "solve(p, callback=print)": (lambda: solved(callback=print), "takes no 'callback'. Did you mean observers?"),
+    "solve(p, init=…)": (lambda: solved(init="tsvd"), "takes no 'init'. Did you mean start?"),
+    "solve(p, 'aapb')": (lambda: bo.solve(composed(), "aapb"), "Write solve(problem, name=value)"),
+    "solve()": (lambda: bo.solve(), "missing a required argument: 'problem'"),
+    "observers='print'": (lambda: solved(observers="print"), "functions of the state. Got 'print'"),
+    "load('M.csv')": (lambda: bo.load(__file__), "it is none that result.save has written"),
     "resume('nowhere')": (lambda: bo.resume("nowhere"), "give the folder"),
 }
 
@@ -142,6 +160,22 @@ def test_groups_are_a_list_in_a_spec():
     X = np.array([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]])
     assert groups.value(X) == pytest.approx(0.5 * (5.0 + 2.0))
     assert bo.make("regularizer", "group-lasso(0.5, per=[0, 0, 1])").value(X) == groups.value(X)
+
+
+def test_a_column_that_the_history_does_not_have_is_answered_with_those_it_has():
+    with pytest.raises(KeyError, match=r"no column 'error': it has iteration, seconds, objective"):
+        solved().history["error"]
+
+
+def test_a_home_folder_is_understood(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    np.save(tmp_path / "M.npy", M)
+    assert bo.solve("~/M.npy", max_iterations=0).Y.V.shape == (9, 9)
+
+
+def test_a_result_is_a_start():
+    first = solved()
+    assert solved(start=first).objective == solved(start=first.Y).objective
 
 
 @pytest.mark.parametrize("start", [(U, V), [U, V], {"V": V, "U": U}, bo.Blocks(U=U, V=V)])

@@ -301,8 +301,11 @@ def _precision(given: np.dtype[Any], wanted: str) -> np.dtype[Any]:
 def check_numbers(dtype: np.dtype[Any]) -> None:
     """Refuse what are no real numbers."""
     if dtype.kind not in "fiub":
-        hint = " Convert Python's own numbers first, as in M.astype(float)." if dtype.kind == "O" else ""
-        raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.{hint}")
+        hints = {
+            "O": " Convert Python's own numbers first, as in M.astype(float).",
+            "U": " Give numbers, or the path of a file that exists.",
+        }
+        raise DataError(f"M must hold real numbers. Got dtype {dtype} instead.{hints.get(dtype.kind, '')}")
 
 
 def check_kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
