@@ -11,8 +11,8 @@ import numpy as np
 from bregopt_selection import rank_curve
 
 # %%
-# The same matrix of rank 5 with little noise and with much. ``rank_curve`` fits each rank to several draws of 90 % of the
-# entries.
+# The same matrix of rank 5 with little noise and with much. ``rank_curve`` fits each rank three times, each time to
+# another 90 % of the entries.
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 5)) @ rng.standard_normal((5, 60))
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
