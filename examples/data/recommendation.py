@@ -34,7 +34,7 @@ def als(R, trust, weight, V):  # alternating weighted ridge regressions
     return U @ V.T
 
 
-found, place, grid = {}, np.arange(20), [(rank, weight) for rank in ranks for weight in weights]
+found, place, grid = {}, np.arange(20), [(r, w) for r in ranks for w in weights]
 for rng in map(np.random.default_rng, range(seeds)):
     liking = rng.dirichlet(np.full(12, 0.1), users) @ rng.gamma(0.5, 6, (12, items)) + rng.standard_normal(items)
     R = 1.0 * (rng.random((users, items)) < 1 / (1 + np.exp(6.2 - liking - rng.normal(0, 0.7, (users, 1)))))
@@ -43,16 +43,16 @@ for rng in map(np.random.default_rng, range(seeds)):
     models = {"most clicked": [np.tile((R * known).sum(axis=0) / known.sum(axis=0), (users, 1))]}
     models["TSVD"] = [(U[:, :rank] * s[:rank]) @ V[:rank] for rank in ranks]
     models["NMF"] = [(nmf := NMF(rank, max_iter=900)).fit_transform(R * known) @ nmf.components_ for rank in ranks]
-    trusts = [known * (1 + more * R) for more in (0, 1)]  # a click may count more than none
-    models["ALS"] = [als(R, trust, w, rng.standard_normal((items, r))) for trust in trusts for r, w in grid]
+    trust = known, known * (1 + R)  # a click may count more than none
+    models["ALS"] = [als(R, t, w, rng.standard_normal((items, r))) for t in trust for r, w in grid]
     for name, kind in (("completion", "completion"), ("max(0, UV)", "relu-nmd")):
         problems = [bo.compose(kind, R, rank=r, mask=known, U=f"ridge({w})", V=f"ridge({w})") for r, w in grid]
         models[name] = [np.matmul(*bo.solve(problem, max_iterations=30).Y) for problem in problems]
-    for name, tried in models.items():
-        best = max(tried, key=lambda scores: quality(scores, validation)[1])
+    for name in models:
+        best = max(models[name], key=lambda scores: quality(scores, validation)[1])
         found.setdefault(name, []).append(quality(best, test))
-for name, runs in found.items():
-    recall, ndcg = np.mean(runs, axis=0)
+plt.figure(figsize=(7.5, 4.4))
+for name, (recall, ndcg) in ((name, np.mean(runs, axis=0)) for name, runs in found.items()):
     print(f"{name}: Recall@20 {recall:.3f}, NDCG@20 {ndcg:.3f}")
     plt.bar_label(plt.bar(name.replace("most ", "most\n"), ndcg), fmt="%.3f")
 plt.gca().set(ylabel="NDCG@20 on the test entries", title=f"{users} users, {items} items, draws of the data: {seeds}")

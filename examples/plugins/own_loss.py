@@ -2,8 +2,8 @@
 Your own loss
 =============
 
-A shop that orders too little loses five times what it loses by ordering too much. A loss for that is one function of two
-numbers. It costs much less than least squares, and a little less than least squares with the best margin added.
+A shop that orders too little loses five times what it loses by ordering too much. A loss for that is one function of
+two numbers. It costs much less than least squares, and a little less than least squares with the best margin added.
 """
 
 import attrs

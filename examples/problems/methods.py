@@ -21,6 +21,8 @@ for method in ("auto", "aapb", "ippalm", "aapb-paper"):
     error, guaranteed = result.metrics["relative_error"], result.certificate.guaranteed
     print(f"{method}: objective {result.objective:.3f}, relative error {error:.4f}, guaranteed {guaranteed}")
     plt.loglog(result.history["products"], result.history["objective"], label=method)
-plt.gca().set(xlabel="products with M", ylabel="objective", title=f"{M.shape[0]}×{M.shape[1]}, {np.mean(M > 0):.0%} non-zeros")
+plt.gca().set(
+    xlabel="products with M", ylabel="objective", title=f"{M.shape[0]}×{M.shape[1]}, {np.mean(M > 0):.0%} non-zeros"
+)
 plt.legend()
 plt.show()

@@ -2,8 +2,8 @@
 A picture from intensities
 ==========================
 
-A detector counts light and loses its phase: known are b = |Ax|², not Ax. With four measurements a pixel the picture x is
-found. Alternating projections, the classical way, stay in a wrong picture unless they begin where bregopt begins.
+A detector counts light and loses its phase: known are b = |Ax|², not Ax. With four measurements a pixel the picture x
+is found. Alternating projections, the classical way, stay in a wrong picture unless they begin where bregopt begins.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,8 @@ def aligned(z):  # the data do not tell z from z·exp(iφ)
     return z * np.vdot(z, truth) / abs(np.vdot(z, truth))
 
 
-def project(z, inverse=np.linalg.pinv(A)):  # the phases of Az with the measured magnitudes, and back to a picture
+def project(z):  # again and again: the phases of Az with the measured magnitudes, and back to a picture
+    inverse = np.linalg.pinv(A)
     for _ in range(500):
         z = inverse @ (np.abs(A @ truth) * np.exp(1j * np.angle(A @ z)))
     return z
