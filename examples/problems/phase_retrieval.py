@@ -2,8 +2,8 @@
 A picture from intensities
 ==========================
 
-A detector counts light and loses its phase: known are b = |Ax|², not Ax. With four measurements a pixel the picture x
-is found. Alternating projections, the classical way, stay in a wrong picture unless they begin where bregopt begins.
+A detector counts light and loses its phase: known are ``b = |Ax|²``, not Ax. With four measurements a pixel the picture
+x is found. Alternating projections, the classical way, stay in a wrong picture unless they begin where bregopt begins.
 """
 
 import matplotlib.pyplot as plt
