@@ -18,7 +18,7 @@ import bregopt as bo
 # **Generated clicks**: tastes in a few of twelve genres, popular items, busy people. Of all entries, clicked or not, a
 # tenth is hidden to choose rank and weight by, and three tenths are for the test. TSVD and NMF see zeros there.
 small = os.environ.get("BREGOPT_EXAMPLES") == "small"
-users, items, seeds, ranks, weights = (250, 200, 1, (8, 12), (3,)) if small else (400, 300, 3, (8, 12, 16), (1, 3))
+users, items, seeds, ranks, weights = (250, 200, 1, (8, 12), (3,)) if small else (400, 300, 3, (8, 12), (1, 3))
 
 
 def quality(scores, hidden):  # Recall@20 and NDCG@20 among the hidden entries, the mean over users with clicks there
