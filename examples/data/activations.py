@@ -18,7 +18,7 @@ import bregopt as bo
 # A network with two hidden layers learns the digits. M is what the second layer puts out for digits that it never saw.
 X, y = load_digits(return_X_y=True)
 X, X_test, y, y_test = train_test_split(X / 16, y, test_size=0.5, random_state=0)
-network = MLPClassifier((200, 200), alpha=1.0, random_state=0).fit(X, y)
+network = MLPClassifier((100, 100), alpha=1.0, max_iter=500, random_state=0).fit(X, y)
 M = X_test
 for weights, bias in zip(network.coefs_[:2], network.intercepts_):
     M = np.maximum(0, M @ weights + bias)
@@ -32,7 +32,7 @@ print(f"network: accuracy {accuracy(M):.3f}, {np.mean(M > 0):.0%} of {M.size} ac
 
 # %%
 # Both models store a row of U for each picture. The network goes on from the activations that they reproduce.
-ranks, errors, accuracies = [4, 8, 12, 16, 24, 32], {}, {}
+ranks, errors, accuracies = [4, 8, 12, 16, 24], {}, {}
 for rank in ranks:
     problem = bo.compose("relu-nmd", M, rank=rank, U="ridge(0.01)", V="ridge(0.01)")
     relu = np.maximum(0, np.matmul(*bo.solve(problem, max_iterations=100).Y))

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 number, answer, grade = slice(0, 20), slice(20, 50), slice(50, 70)
 
 # %%
-# Three traits of each of 200 people decide about everything, with some noise. Three measurements in a hundred are gross.
+# Three traits of each of 200 people decide about everything, with noise. Three measurements in a hundred are misprints.
 liking = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 70)) + rng.standard_normal(70)
 liking += 0.5 * rng.standard_normal(liking.shape)
 full = liking.copy()

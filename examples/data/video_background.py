@@ -2,9 +2,9 @@
 The background of a video
 =========================
 
-A camera stands still while things move through the picture and the light changes. Robust PCA separates the two: the
-background is a matrix of low rank, and what moves is an outlier. The median of each pixel cannot follow the light; where
-the light is steady, take the median.
+A camera stands still, cars drive past, and the light changes. Robust PCA takes the video apart: the background is a
+matrix of low rank, and what moves is an outlier. The median of each pixel cannot follow the light; where the light is
+steady, it is all you need.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,9 @@ FRAMES, HEIGHT, WIDTH = 60, 36, 48
 # A street with a sun that moves and clouds that pass, two cars and noise. A row of M is a frame.
 y, x = np.mgrid[-1 : 1 : HEIGHT * 1j, -1 : 1 : WIDTH * 1j]
 street = np.where(y > 0.25, 0.6, np.where(y > -0.6 - 0.2 * np.sign(np.sin(5 * x)), 0.45, 0.9))
-street -= 0.25 * ((y < 0.1) & (y > -0.5) & (np.sin(20 * x) > 0.3) & (np.sin(14 * y) > 0)) - 0.3 * (np.abs(y - 0.6) < 0.03)
+street -= 0.25 * ((y < 0.1) & (y > -0.5) & (np.sin(20 * x) > 0.3) & (np.sin(14 * y) > 0)) - 0.3 * (
+    np.abs(y - 0.6) < 0.03
+)
 t = np.linspace(0, 1, FRAMES)[:, None, None]
 light = 0.8 + 0.3 * (2 * t - 1) * x + 0.2 * np.sin(12 * t)
 background = (street * light).reshape(FRAMES, -1)
@@ -43,7 +45,8 @@ errors = {name: np.sqrt(np.mean((B - background) ** 2)) for name, B in found.ite
 print("background: error " + ", ".join(f"{error:.4f} by {name}" for name, error in errors.items()))
 figure, axes = plt.subplots(2, 5, figsize=(10, 3.4), layout="constrained")
 for row, k in zip(axes, (14, 40)):
-    shown = {"frame": M[k]} | {f"{name}: {errors[name]:.3f}": B[k] for name, B in found.items()} | {"what moves": moving[k]}
+    backgrounds = {f"{name}: {errors[name]:.3f}": B[k] for name, B in found.items()}
+    shown = {"frame": M[k], **backgrounds, "what moves": moving[k]}
     for axis, (title, image) in zip(row, shown.items()):
         axis.imshow(image.reshape(HEIGHT, WIDTH), cmap="gray", vmin=0, vmax=1.2)
         axis.set(title=title if k == 14 else "", xticks=[], yticks=[])

@@ -27,8 +27,8 @@ X = X * np.arange(1, d + 1) ** -0.2 + 0.3 * rng.standard_normal(d)
 X /= np.linalg.norm(X, axis=1, keepdims=True)
 
 # %%
-# The threshold leaves each word its fifteen nearest. Below it UV may be anything ≤ 0, which saves rank. A list of the ten
-# nearest is shorter still, if you ask for nothing else: the factors also score other pairs, and take new words.
+# The threshold leaves each word its fifteen nearest. Below it UV may be anything ≤ 0, which saves rank. A list of the
+# ten nearest is shorter still, if you ask for nothing else: the factors also score other pairs, and take new words.
 similarity = X @ X.T - 2 * np.eye(n)  # no word is its own neighbour
 threshold = -np.sort(-similarity, axis=1)[:, [15]]
 S = np.maximum(0, similarity - threshold)
