@@ -61,10 +61,10 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
 
 def _is_one_tile(M: "LocalMatrix", request: PassRequest) -> bool:
     """Whether M is small, dense and in memory, with one loss for all columns that NumPy computes fast."""
-    if M.shape[0] * M.shape[1] > min(ONE_TILE, SMALL - 1) or not M.resident or M.source.dtype != np.float64:
+    if M.shape[0] * M.shape[1] > min(ONE_TILE, SMALL - 1) or not M.plain_array:
         return False
-    loss = request.loss.single
-    return loss is not None and loss.has_arrays and M.dtype == np.float64
+    loss = request.loss
+    return loss.single is not None and loss.has_arrays
 
 
 def _one_tile(M: "LocalMatrix", request: PassRequest) -> PassResult:
