@@ -20,6 +20,9 @@ TINY = 1e-290
 """A sum of squares below it may have lost digits to underflow."""
 
 
+_blank = object.__new__
+
+
 @final
 @frozen(slots=False)
 class Layout:
@@ -78,7 +81,10 @@ class Blocks:
 
     def like(self, flat: Array) -> "Blocks":
         """The same names and shapes over another flat vector, which is taken over, not copied."""
-        return blocks_over(self.layout, flat)
+        blocks = _blank(Blocks)
+        flat.setflags(write=False)
+        blocks.layout, blocks.flat, blocks._views = self.layout, flat, None
+        return blocks
 
     def map(self, function: Callable[[str, Array], Array]) -> "Blocks":
         """Blocks of the same layout with ``function(name, array)`` in each."""
@@ -183,7 +189,7 @@ class Blocks:
 
 def blocks_over(layout: Layout, flat: Array) -> Blocks:
     """Blocks of ``layout`` over ``flat``, which becomes read-only."""
-    blocks = Blocks.__new__(Blocks)
+    blocks = _blank(Blocks)
     blocks._set(layout, flat)
     return blocks
 

@@ -52,7 +52,7 @@ class TakenStep:
 
 
 @final
-@frozen(eq=False, slots=False)
+@frozen(eq=False)
 class KernelForecast:
     """What is known of ψ_k at Y^k before W^{k+1} is: the kernel for bounds of its norms, and what F promises of it."""
 
@@ -202,7 +202,8 @@ def _step(it: BregmanStep) -> bool:
     model = it.plan.model
     if (it.trial is not None and it.trial.holds) or (model.step <= 1.0 and model.one_smad):
         return True
-    return model.smad is not None and model.step <= 1.0 / model.smad.upper * (1 + ROUNDING)
+    smad = model.smad
+    return smad is not None and model.step <= 1.0 / smad.upper * (1 + ROUNDING)
 
 
 def _step_forgives(it: BregmanStep) -> float:

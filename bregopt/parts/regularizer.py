@@ -153,7 +153,10 @@ class Separable:
 
     def value(self, Y: Blocks) -> float:
         """H(Y)."""
-        return sum(self[name].value(Y[name]) for name in Y.names)
+        total = 0.0
+        for name in Y.names:
+            total += self[name].value(Y[name])
+        return total
 
     def prox(self, Y: Blocks, step: float) -> Blocks:
         """The Euclidean proximal map, block by block."""

@@ -186,6 +186,9 @@ class Product(Sided):
     def part(self, Y: Blocks, name: str, on_factor: Array) -> Array:
         return on_factor
 
+    def pull(self, Y: Blocks, on_left: Array, on_right: Array) -> Mapping[str, Array]:
+        return {"U": on_left, "V": on_right}
+
     def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
         return quartic(a, b, leading)
 

@@ -14,7 +14,7 @@ from bregopt_regularizers.precision import match
 def soft(X: Array, threshold: float | Array) -> Array:
     """Soft thresholding: ``sign(x)·max(|x| − threshold, 0)``, with one temporary."""
     threshold = match(threshold, X)
-    shrunk = X.clip(-threshold, threshold)
+    shrunk: Array = X.clip(-threshold, threshold)
     return np.subtract(X, shrunk, out=shrunk)
 
 

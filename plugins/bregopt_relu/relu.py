@@ -64,7 +64,9 @@ class Relu(NonnegativeLoss):
             return super().residual(X, tile, curvature)
         M = tile.M
         X -= M
-        S = np.maximum(X, np.zeros(X.shape, X.dtype))  # of two arrays NumPy takes it three times as fast as with a number
+        S = np.maximum(
+            X, np.zeros(X.shape, X.dtype)
+        )  # of two arrays NumPy takes it three times as fast as with a number
         np.putmask(S, M > 0, X)
         X -= S
         below = sum_of_squares(X)

@@ -19,11 +19,15 @@ from bregopt.host.start_processes import Worker
 STOP = {"stop": "plateau(1e-8)", "max_iterations": 300}
 
 
+def graph(seed):
+    """The adjacency matrix of a sparse random graph: max(0, UV) ≈ M has many local minima."""
+    A = np.triu(np.random.default_rng(seed).random((60, 60)) < 8 / 60, 1).astype(float)
+    return bo.compose("relu-nmd", (A + A.T)[:, :40], rank=4)
+
+
 @pytest.fixture(scope="module")
 def problem():
-    """The adjacency matrix of a sparse random graph: max(0, UV) ≈ M has many local minima."""
-    A = np.triu(np.random.default_rng(3).random((60, 60)) < 8 / 60, 1).astype(float)
-    return bo.compose("relu-nmd", (A + A.T)[:, :40], rank=4)
+    return graph(3)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,15 @@ def test_the_best_of_eight_starts_is_found_in_two_fifths_of_their_products(best,
     objectives = [run.objective for run in separate]
     assert max(objectives) > 1.05 * min(objectives)
     assert best.objective <= min(objectives)
+    assert best.counts.products <= 0.4 * sum(run.counts.products for run in separate)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_where_the_length_is_known_the_best_of_eight_comes_for_two_fifths(seed):
+    problem, limits = graph(seed), {"method": "els", "max_iterations": 200}
+    separate = [bo.solve(problem, seed=it, **limits) for it in range(8)]
+    best = bo.solve(problem, starts=8, **limits)
+    assert best.objective <= min(run.objective for run in separate)
     assert best.counts.products <= 0.4 * sum(run.counts.products for run in separate)
 
 

@@ -49,6 +49,11 @@ class LocalMatrix(Matrix):
         return type(self.source) is np.ndarray
 
     @cached_property
+    def plain_array(self) -> bool:
+        """Whether M is an array of NumPy in memory, in double precision throughout."""
+        return self.resident and self.dtype == np.float64 and self.source.dtype == np.float64
+
+    @cached_property
     def whole(self) -> Tile:
         """All entries as one tile, where M is dense and in memory."""
         return Tile(self.source, self.upper, self.weights, not self.missing)

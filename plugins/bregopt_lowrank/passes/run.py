@@ -63,10 +63,10 @@ def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
     """Whether M is small or one row, dense and in memory, with one loss for all columns that NumPy computes fast."""
     m, n = M.shape
     few = m * n <= min(ONE_TILE, SMALL - 1) or (m == 1 and request.update is None)
-    if not few or not M.resident or M.source.dtype != np.float64:
+    if not few or not M.plain_array:
         return False
-    loss = request.loss.single
-    return loss is not None and loss.has_arrays and M.dtype == np.float64
+    loss = request.loss
+    return loss.single is not None and loss.has_arrays
 
 
 def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
@@ -84,7 +84,8 @@ def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
                 U_bar = request.update(slice(0, m), left)
         if U_bar is not None and right is not None:
             np.matmul(S.T, U_bar, out=right[block])
-    return PassResult(*sums.tolist(), right, *grams(request, slice(0, m)))
+    residual, error, of_W, distance, value = sums.tolist()
+    return PassResult(residual, error, of_W, distance, value, right, *grams(request, slice(0, m)))
 
 
 def _residual(M: "LocalMatrix", request: PassRequest, block: slice) -> tuple[Array, Array]:
