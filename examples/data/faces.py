@@ -3,7 +3,7 @@ Parts of faces
 ==============
 
 Which models take faces apart into eyes, noses and mouths? These faces are drawn from 12 parts, so that the answer can
-be counted: non-negative factors find the parts, and those of the truncated SVD and of a ReLU model are no parts.
+be counted: non-negative factors find all parts, and the truncated SVD and a ReLU model find none.
 """
 
 import matplotlib.pyplot as plt
