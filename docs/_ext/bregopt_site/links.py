@@ -1,0 +1,28 @@
+"""Links that lead to the right place on the site and in the repository alike."""
+
+import unicodedata
+from typing import Any
+
+import bregopt as bo
+
+KEPT = ("L", "M", "Nd", "Pc")
+"""The classes of characters that stay in an anchor: letters, marks, digits, underscores."""
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as the repository's own pages have it."""
+    kept = (it for it in heading.lower() if unicodedata.category(it).startswith(KEPT) or it in "- ")
+    return "".join(kept).replace(" ", "-")
+
+
+def exact(app: Any, doctree: Any) -> None:
+    """Words in the type of a parameter lead to a public name of just this name, or nowhere."""
+    from sphinx.addnodes import pending_xref
+
+    for node in list(doctree.findall(pending_xref)):
+        if node.get("refdomain") != "py" or not node.get("refspecific"):
+            continue
+        if node["reftarget"] in bo.__all__:
+            node["reftarget"], node["refspecific"] = f"bregopt.{node['reftarget']}", False
+        else:
+            node.replace_self(node.children)
