@@ -22,7 +22,7 @@ from bregopt_site import recipes
 
 FOLDER = Path(__file__).parents[2] / "_examples"
 CELL = re.compile(r"^# %% (.*)$", re.MULTILINE)
-IMPORTED = re.compile(r"^import \w+ as (\w+)$")
+IMPORTED = re.compile(r"^import (\w+)(?: as (\w+))?$")
 
 
 @frozen
@@ -69,7 +69,7 @@ def _cell(names: str, body: str, shared: list[str]) -> Example:
     while lines and lines[0].startswith("#"):
         text.append(lines.pop(0).lstrip("# "))
     code = "\n".join(lines).strip()
-    needed = [line for line in shared if (found := IMPORTED.match(line)) and re.search(rf"\b{found[1]}\b", code)]
+    needed = [line for line in shared if (found := IMPORTED.match(line)) and re.search(rf"\b{found[2] or found[1]}\b", code)]
     tree = ast.parse(code)
     own = 0  # imports of the cell itself come first, then a line of space
     while own < len(tree.body) and isinstance(tree.body[own], ast.Import | ast.ImportFrom):
