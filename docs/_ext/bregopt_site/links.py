@@ -1,5 +1,6 @@
 """Links that lead to the right place on the site and in the repository alike."""
 
+import re
 import unicodedata
 from typing import Any
 
@@ -26,3 +27,12 @@ def exact(app: Any, doctree: Any) -> None:
             node["reftarget"], node["refspecific"] = f"bregopt.{node['reftarget']}", False
         else:
             node.replace_self(node.children)
+
+
+def to_parts(page: str) -> str:
+    """The catalogue with a link from the name of each part to its page."""
+    heading, lines = "", []
+    for line in page.splitlines():
+        heading = line.removeprefix("## ") if line.startswith("## ") else heading
+        lines.append(re.sub(r"^\| `([\w-]+)` \|", rf"| [`\1`](reference/{heading}/\1.rst) |", line))
+    return "\n".join(lines) + "\n"

@@ -57,7 +57,7 @@ def label(package: str, name: str) -> str:
     return name if package == "bregopt" else f"{package}.{name}"
 
 
-def write(folder: Path, small: bool) -> None:
+def write(folder: Path) -> None:
     """Write every page of the reference into ``folder``, pictures included; a page that is the same stays untouched."""
     for package, name in _names():
         _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name))

@@ -51,6 +51,32 @@ def draw(entry: Any, file: Path) -> str | None:
     return seen
 
 
+def home(file: Path) -> None:
+    """The picture of the first page, of the data of its example."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    angle = np.linspace(0, 2 * np.pi, 120, endpoint=False)
+    M = np.maximum(0, np.cos(angle[:, None] - angle) - 0.5)
+    usual = bo.solve(bo.compose("low-rank", M, rank=3), method="tsvd")
+    ours = bo.solve(bo.compose("relu-nmd", M, rank=3), start="tsvd", tolerance=1e-6)
+    shown = {"the data": M}
+    for name, result in (("three patterns, SVD", usual), ("three patterns, bregopt", ours)):
+        shown[f"{name}: error {bo.percent(result.metrics['relative_error'])}"] = np.asarray(result.reconstruct())
+    with plt.rc_context(STYLE):
+        _, panes = plt.subplots(1, 3, figsize=(9.0, 3.2))
+        for pane, (title, data) in zip(panes, shown.items(), strict=True):
+            pane.pcolormesh(data, cmap="RdBu_r", vmin=-M.max(), vmax=M.max(), rasterized=True)
+            pane.invert_yaxis()
+            pane.set_aspect("equal")
+            pane.set(xticks=[], yticks=[])
+            pane.set_title(title.replace(": ", "\n"), fontsize=12)
+        plt.savefig(file, metadata={"Date": None}, dpi=180)
+        plt.close("all")
+
+
 def _regularizer(plt: Any, entry: Any, it: str | None) -> str | None:
     H, label = (bo.make("regularizer", it), it) if it else (_graph(), "graph(L, mu=0.5)")
     if bo.Trait.SEPARABLE in H.traits:
