@@ -53,7 +53,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "bregopt"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_nav_level": 1,
     "navigation_depth": 3,
     "secondary_sidebar_items": ["page-toc"],
@@ -63,7 +63,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "gallery/**": ["sidebar-nav-bs"], "**": ["sidebar-nav-bs"]}
+html_sidebars = {"index": [], "ten-minutes": [], "choose": [], "reference/index": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": [str(EXAMPLES)],

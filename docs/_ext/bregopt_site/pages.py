@@ -16,20 +16,20 @@ DOCS = Path(__file__).parents[2]
 NOTATION = DOCS / "notation.md"
 MODULES = ("errors", "testing", "validate")
 KINDS = {
-    "problem": "what is minimised",
-    "regularizer": "H on one block: sparsity, signs, constraints",
-    "loss": "what a wrong entry costs",
-    "model": "how the blocks make the data",
-    "method": "how it is minimised",
-    "kernel": "the geometry of a Bregman step",
-    "extrapolation": "rules for β, how far ahead to look",
-    "step": "rules for λ, how far to go",
-    "stop": "when to end",
-    "start": "where to begin",
-    "dataset": "matrices to try things on",
-    "smooth": "F by itself",
+    "problem": ("Problems", "what is minimised"),
+    "regularizer": ("Regularizers", "H on one block: sparsity, signs, constraints"),
+    "loss": ("Losses", "what a wrong entry costs"),
+    "model": ("Models", "how the blocks make the data"),
+    "method": ("Methods", "how it is minimised"),
+    "kernel": ("Kernels", "the geometry of a Bregman step"),
+    "extrapolation": ("Extrapolation rules", "how far ahead to look: β"),
+    "step": ("Step rules", "how far to go: λ"),
+    "stop": ("Stop rules", "when to end, and why"),
+    "start": ("Starts", "where to begin"),
+    "dataset": ("Data sets", "matrices to try things on"),
+    "smooth": ("Smooth parts", "F by itself"),
 }
-"""What a kind is, in the order in which a reader may want them; a kind that is missing here comes last."""
+"""The heading of a kind and what it is, in the order in which a reader may want them; others come last."""
 IN_THE_GUIDE = {
     "problem": "problems", "loss": "losses", "method": "methods", "kernel": "concepts", "regularizer": "write-a-plugin",
 }  # fmt: skip
@@ -229,7 +229,7 @@ def _facts(entry: Any) -> str:
         marks += [zero.get(str(loss.zero), "")]
     if entry.kind == "method":
         marks += [_family(entry)]
-    line = " ".join(f":bdg-secondary-line:`{mark}`" for mark in marks if mark)
+    line = " ".join(f":bdg-primary-line:`{mark}`" for mark in marks if mark)
     also = f"Also called {', '.join(f'``{it}``' for it in entry.aliases)}." if entry.aliases else ""
     return "\n\n".join(it for it in (line, also) if it)
 
@@ -283,9 +283,9 @@ def _source(entry: Any) -> str:
 def kind_index(kind: str) -> str:
     """The parts of a kind, with their formulas."""
     entries = bo.catalog(kind)
-    what = KINDS.get(kind, "")
-    text = title(f"{kind.capitalize()}") + f"{what[:1].upper()}{what[1:]}. A part is made by ``bo.make(\"{kind}\", …)``, or by "
-    text += "its spec wherever one is taken.\n\n"
+    heading, what = KINDS.get(kind, (kind.capitalize(), ""))
+    text = title(heading) + f"{what[:1].upper()}{what[1:]}. ``bo.make(\"{kind}\", …)`` makes one; its spec serves "
+    text += "wherever one is taken.\n\n"
     text += _table([(f":doc:`{entry.name} <{entry.name}>`", _first(entry.summary)) for entry in entries])
     return text + toctree([entry.name for entry in entries])
 
@@ -296,7 +296,8 @@ def index() -> str:
     text += "Every public name, and every part that comes with bregopt, has a page of its own with an example that runs.\n\n"
     cards = block("grid-item-card:: Public names", f"{len(bo.__all__)} names of ``import bregopt as bo``, and those of the packages", link="api/index", link_type="doc")
     for kind in kinds():
-        body = f"{KINDS.get(kind, '')}\n\n{len(bo.catalog(kind))} of them"
-        cards += block(f"grid-item-card:: {kind.capitalize()}", body, link=f"{kind}/index", link_type="doc")
+        heading, what = KINDS.get(kind, (kind.capitalize(), ""))
+        body = f"{what[:1].upper()}{what[1:]}\n\n*{len(bo.catalog(kind))}*"
+        cards += block(f"grid-item-card:: {heading}", body, link=f"{kind}/index", link_type="doc")
     text += block("grid:: 1 2 3 3", cards, gutter="3")
     return text + toctree(["api/index", *(f"{kind}/index" for kind in kinds()), "/catalog", "/notation"])

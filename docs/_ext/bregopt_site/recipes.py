@@ -63,7 +63,8 @@ def _regularizer(entry: Any, it: str) -> str:
         "print(H.prox(X, 1.0).round(3))\n\n"
         "rng = np.random.default_rng(0)\n"
         "M = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20))\n"
-        f'result = bo.solve(bo.compose("low-rank", M, rank=2, V="{it}"), max_iterations=50)\n'
+        f'problem = bo.compose("low-rank", M, rank=2, V="{it}")\n'
+        "result = bo.solve(problem, max_iterations=50)\n"
         "print(result.answer)\n"
     )
 
@@ -105,7 +106,8 @@ def _loss(entry: Any, it: str) -> str | None:
             f"    e, slope, curvature = loss.entry(x, 1.0, *loss.parameters)\n"
             '    print(f"x = {x:4}   e = {e:.3f}   slope {slope:6.3f}   curvature {curvature:.3f}")\n\n'
             f"rng = np.random.default_rng(0)\n{line}\n"
-            f'result = bo.solve(bo.compose("low-rank", M, rank=2, loss="{it}"), max_iterations=50)\n'
+            f'problem = bo.compose("low-rank", M, rank=2, loss="{it}")\n'
+            "result = bo.solve(problem, max_iterations=50)\n"
             "print(result.answer)\n"
         )
     return None
@@ -188,7 +190,8 @@ def _model(entry: Any, it: str) -> str:
     return (
         HEAD + "rng = np.random.default_rng(0)\n"
         "M = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))\n"
-        f'result = bo.solve(bo.compose("low-rank", M, rank=3, model="{it}"), max_iterations=50)\n'
+        f'problem = bo.compose("low-rank", M, rank=3, model="{it}")\n'
+        "result = bo.solve(problem, max_iterations=50)\n"
         "print(result.Y)\nprint(result.answer)\n"
     )
 

@@ -13,8 +13,8 @@ from attrs import Factory, define
 MARKED = re.compile(r"<!-- tree: (\w+) -->\n(.*?)<!-- tree: end -->\n", re.DOTALL)
 NAME = re.compile(r"`([\w-]+)`")
 WIDTH, LINE, PAD, GAP, STEP = 380, 18, 9, 10, 22
-ANSWERS, LETTER = 236, 6.9
-"""Where the answers begin, and how wide a letter is."""
+ANSWERS, LETTER, PITCH = 236, 7.2, 30
+"""Where the answers begin, how wide a letter is, and how far answers are apart."""
 
 
 @define
@@ -113,13 +113,15 @@ class _Pen:
         self.y = top + height
         for below in node.below:
             self.question(below, depth + 1)
+        if node.below:  # the way past them, to the next question
+            self.marks.append(f'<path class="line" d="M{stem} {top + height}V{self.y}"/>')
 
     def _height(self, names: tuple[str, ...]) -> float:
-        return len(names) * (LINE + 8) - 2 if names else 0
+        return len(names) * PITCH - (PITCH - LINE - 6) if names else 0
 
     def _answers(self, names: tuple[str, ...], x: float, y: float) -> None:
         for place, name in enumerate(names):
-            top = y + place * (LINE + 8)
+            top = y + place * PITCH
             wide = max(len(name) * 7.6 + 2 * PAD, 60)
             self.marks.append(
                 f'<a href="reference/{self.kind}/{name}.html"><rect class="answer" x="{x}" y="{top}" '
