@@ -54,6 +54,8 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "bregopt"},
     "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "show_nav_level": 1,
     "navigation_depth": 3,
     "secondary_sidebar_items": ["page-toc"],

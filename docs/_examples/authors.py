@@ -5,6 +5,7 @@ import numpy as np
 
 import bregopt as bo
 
+
 # %% Regularizer, Trait
 # A regularizer is its value and its Euclidean prox. Traits are claims that ``bo.testing.check`` tests.
 @attrs.frozen
@@ -61,6 +62,7 @@ print(parts.first, parts.subgradient(np.array([[2.0, -1.0]])))
 H = bo.make("regularizer", "graph", np.array([[1.0, -1.0], [-1.0, 1.0]]))
 print(isinstance(H, bo.SmoothRegularizer), H.gradient(np.array([[3.0], [1.0]])).ravel())
 
+
 # %% WrappedRegularizer
 # A regularizer that is made of another one: what is not overridden is as for H itself.
 @attrs.frozen
@@ -79,6 +81,7 @@ print(Doubled(bo.make("regularizer", "l1(0.5)")).prox(np.array([[3.0]]), 1.0))
 # %% tikhonov
 # The weight of a ridge, and None for anything else.
 print(bo.tikhonov(bo.make("regularizer", "ridge(0.3)")), bo.tikhonov(bo.make("regularizer", "l1")))
+
 
 # %% Kernel
 # Four formulas. The divergence has one of its own, as the difference of large numbers would lose digits.
@@ -100,7 +103,8 @@ class Cosh(bo.Kernel):
 
 psi, Y = Cosh(), bo.Blocks(U=np.array([[1.0, 2.0]]))
 Z = Y + bo.Blocks(U=np.array([[1e-7, 0.0]]))
-print(f"{psi.divergence(Y, Z):.3e} by its formula, {psi.value(Y) - psi.value(Z) - psi.gradient(Z).dot(Y - Z):.3e} by the difference")
+difference = psi.value(Y) - psi.value(Z) - psi.gradient(Z).dot(Y - Z)
+print(f"{psi.divergence(Y, Z):.3e} by its formula, {difference:.3e} by the difference")
 print((2 * bo.make("kernel", "psi1") + bo.make("kernel", "psi2")).value(Y))
 
 # %% KernelPolicy, Norms
@@ -135,6 +139,7 @@ print(type(psi).__name__, f"{psi.value(Y):.3f}")
 # One policy where W lags behind the gradient's point, as in the paper, and one where it does not.
 policy = bo.KernelByMode(lagged=bo.make("kernel", "3*psi1 + 5*psi2"), reduced=bo.make("kernel", "psi1 + 5*psi2"))
 print(policy.pick(reduced=False), "or", policy.pick(reduced=True))
+
 
 # %% SmoothPart, ClosedFormBlock, Smad, Problem
 # F, and a W with a closed form, make a problem: here regression with outliers that W takes up.
@@ -184,6 +189,7 @@ problem = bo.compose("nmf", np.eye(4), rank=2)
 print(isinstance(problem, bo.ProblemParts), problem.facts()["Data"])
 print(problem.regularizer, problem.first_point(None, np.random.default_rng(0)))
 
+
 # %% Start
 # A way to make Y⁰: here the first columns and rows of M.
 @attrs.frozen
@@ -205,6 +211,7 @@ problem = bo.compose("nmf", np.ones((2, 2)), rank=1)
 Y, notes = bo.feasible(problem, bo.Blocks(U=np.array([[-1.0], [2.0]]), V=np.ones((1, 2))))
 print(Y.U.ravel())
 print(notes)
+
 
 # %% DataModel
 # With it a result can say how well it explains the data, and rebuild them.
@@ -259,6 +266,7 @@ sweep = problem.oracle.sweep(Y, Y, update, row_wise=True)
 before, after = (problem.oracle.evaluate(it).value for it in (Y, bo.Blocks(U=sweep.Y.U, V=Y.V)))
 print(after < before, sweep.gradient.shape)
 
+
 # %% Extrapolation, ExtrapolationContext
 # A rule for β is given a context and its own memory, and returns β and the memory for next time.
 @attrs.frozen
@@ -276,6 +284,7 @@ M = np.maximum(0, np.random.default_rng(0).standard_normal((20, 12)))
 method = bo.AAPB(beta=Warmup(), step=bo.make("step", "constant"))
 result = bo.solve(bo.compose("relu-nmd", M, rank=3), method=method, max_iterations=20)
 print(result.history["beta"][1:6].round(2))
+
 
 # %% Forecast, KernelForecast
 # A rule may ask what the kernel of the coming step will be if it takes this β, and what F promises about it.
@@ -302,6 +311,7 @@ for _ in range(6):
     betas.append(round(beta, 3))
 print(betas)
 
+
 # %% StepRule, Trial
 # A rule for λ proposes a step, and judges it by how much F bent along it.
 @attrs.frozen
@@ -321,6 +331,7 @@ M = np.maximum(0, np.random.default_rng(0).standard_normal((20, 12)))
 method = bo.AAPB(beta=bo.make("extrapolation", "zero"), step=Halving())
 result = bo.solve(bo.compose("relu-nmd", M, rank=3), method=method, max_iterations=30)
 print("steps:", np.unique(result.history["step"][1:]))
+
 
 # %% StopRule, Progress, Verdict
 # A rule sees the progress of a run, and says when it is over, and why.
@@ -364,6 +375,7 @@ for beta in ("zero", "nesterov"):
     method = bo.AAPB(beta=bo.make("extrapolation", beta), step=bo.make("step", "constant"))
     print(f"{beta:9} {bo.solve(problem, method=method, stop='max-products(400)').objective:.2f}")
 
+
 # %% Method, State, Assumption, assumptions_met
 # A method makes a first state, and from each state the next. What its theorem assumes is part of it.
 class Descent(bo.Method):
@@ -385,6 +397,7 @@ M = np.random.default_rng(0).random((20, 12))
 result = bo.solve(bo.compose("low-rank", M, rank=2), method=Descent(), stop="max-iterations(100)")
 print(result.answer)
 print(result.certificate.assumptions["descent"].held)
+
 
 # %% Selector
 # Picks a method for a problem, and says why.

@@ -190,7 +190,9 @@ from bregopt_lowrank import ColumnLosses, PassRequest, grams
 U, V = np.ones((3, 1)), np.ones((1, 3))
 loss = ColumnLosses.one(bo.make("loss", "least-squares"), 3)
 print(grams(PassRequest(loss, 1.0, U, V, U_bar=U, V_bar=V, left=np.zeros((3, 1))), slice(0, 3)))
-print([it.shape for it in grams(PassRequest(loss, 1.0, U, V, U_bar=2 * U, V_bar=V, left=np.zeros((3, 1))), slice(0, 3))])
+print(
+    [it.shape for it in grams(PassRequest(loss, 1.0, U, V, U_bar=2 * U, V_bar=V, left=np.zeros((3, 1))), slice(0, 3))]
+)
 
 # %% bregopt_lowrank.with_the_rest
 # A pass over the stored entries of a sparse M becomes one over all of them: each other entry costs ½x².
@@ -274,7 +276,9 @@ truth = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 40))
 X = np.where(rng.random(truth.shape) < 0.3, np.nan, truth)
 model = LowRank(3, missing="nan", U="ridge(0.01)", V="ridge(0.01)", random_state=0)
 filled = model.inverse_transform(model.fit_transform(X))
-print(f"{np.linalg.norm((filled - truth)[np.isnan(X)]) / np.linalg.norm(truth[np.isnan(X)]):.3f} on the missing entries")
+print(
+    f"{np.linalg.norm((filled - truth)[np.isnan(X)]) / np.linalg.norm(truth[np.isnan(X)]):.3f} on the missing entries"
+)
 
 # %% bregopt_sklearn.ReluNMD
 # In a pipeline, as any other transformer.

@@ -121,6 +121,7 @@ print(certificate.plain())
 print([status.value for status in bo.Status if status.converged])
 print(bo.Status.MAX_ITERATIONS.converged)
 
+
 # %% Observer
 # An observer sees every state, and the end.
 class Best(bo.Observer):
@@ -239,7 +240,7 @@ for kernel in (psi2, 3 * psi1 + psi2):
 M = np.eye(3)
 print(bo.resolve_data(M) is M)
 
-# %% testing, bregopt.testing
+# %% testing
 # Every claim of a part has a check that can fail, with a counterexample to paste.
 import attrs
 

@@ -1,5 +1,6 @@
 """What the extension does while Sphinx builds."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,34 @@ def connect(app: Any) -> dict[str, bool]:
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", docstrings.process, priority=400)
     app.connect("doctree-read", links.exact)
+    app.connect("doctree-read", _wrap_sentences)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _write(app: Any) -> None:
     folder = Path(app.srcdir) / "reference"
-    pages.write(folder)
+    pages.write(folder, small=bool(os.environ.get("BREGOPT_DOCS_SMALL")))
     pictures.home(folder / "home.svg")
 
 
 def _read(app: Any, page: str, source: list[str]) -> None:
-    if page == "choose":
+    if page == "index" and "sphinx_gallery.gen_gallery" in app.extensions:
+        source[0] = source[0].replace(
+            "Reference <reference/index>", "Gallery <gallery/index>\nReference <reference/index>"
+        )
+    elif page == "choose":
         source[0] = tree.with_pictures(source[0])
     elif page == "catalog":
         source[0] = links.to_parts(source[0])
     elif page == "changelog":
         text = (Path(app.srcdir).parent / "CHANGELOG.md").read_text(encoding="utf-8")
         source[0] = re.sub(r"\]\(docs/", "](", text)
+
+
+def _wrap_sentences(app: Any, doctree: Any) -> None:
+    """What a snippet printed is wrapped to the width of the screen where it is sentences and not a table."""
+    from docutils.nodes import literal_block
+
+    for node in doctree.findall(literal_block):
+        if node.get("language") == "text" and "  " not in node.astext():
+            node["classes"].append("output")

@@ -1,7 +1,7 @@
 """The examples of names: cells of the files in docs/_examples, and recipes for every registered part.
 
-A file begins with imports that all of its cells share. ``# %% name, other`` begins a cell, which is shown on the page of
-each of these names; a part is named as ``kind/name``. Comments at the head of a cell are its text.
+A file begins with imports that all of its cells share. ``# %% name, other`` begins a cell, which is shown on the page
+of each of these names; a part is named as ``kind/name``. Comments at the head of a cell are its text.
 """
 
 import ast
@@ -58,7 +58,9 @@ def printed_elsewhere(code: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-W", "error", "-c", code]
         settings = os.environ | {"PYTHONIOENCODING": "utf-8"}
-        return subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=True).stdout
+        return subprocess.run(
+            command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=True
+        ).stdout
 
 
 @functools.cache
@@ -79,7 +81,9 @@ def _cell(names: str, body: str, shared: list[str]) -> Example:
     while lines and lines[0].startswith("#"):
         text.append(lines.pop(0).lstrip("# "))
     code = "\n".join(lines).strip()
-    needed = [line for line in shared if (found := IMPORTED.match(line)) and re.search(rf"\b{found[2] or found[1]}\b", code)]
+    needed = [
+        line for line in shared if (found := IMPORTED.match(line)) and re.search(rf"\b{found[2] or found[1]}\b", code)
+    ]
     tree = ast.parse(code)
     own = 0  # imports of the cell itself come first, then a line of space
     while own < len(tree.body) and isinstance(tree.body[own], ast.Import | ast.ImportFrom):

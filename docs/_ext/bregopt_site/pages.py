@@ -57,16 +57,18 @@ def label(package: str, name: str) -> str:
     return name if package == "bregopt" else f"{package}.{name}"
 
 
-def write(folder: Path) -> None:
-    """Write every page of the reference into ``folder``, pictures included; a page that is the same stays untouched."""
+def write(folder: Path, small: bool) -> None:
+    """Write every page of the reference into ``folder``; a page that is the same stays untouched.
+
+    A ``small`` reference has no pictures of parts, and the programs are shown without what they print.
+    """
     for package, name in _names():
-        _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name))
+        _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name, small))
     _put(folder / "api" / "index.rst", api_index())
     for kind in kinds():
         for entry in bo.catalog(kind):
-            picture = folder / kind / f"{entry.name}.svg"
-            seen = pictures.draw(entry, picture)
-            _put(folder / kind / f"{entry.name}.rst", part_page(entry, seen))
+            seen = None if small else pictures.draw(entry, folder / kind / f"{entry.name}.svg")
+            _put(folder / kind / f"{entry.name}.rst", part_page(entry, seen, small))
         _put(folder / kind / "index.rst", kind_index(kind))
     _put(folder / "index.rst", index())
 
@@ -86,10 +88,11 @@ def block(directive: str, body: str = "", **options: str) -> str:
     return "\n".join(lines) + "\n\n" + (textwrap.indent(body.strip("\n"), "   ") + "\n\n" if body else "")
 
 
-def program(example: examples.Example) -> str:
-    """An example with what it prints."""
+def program(example: examples.Example, small: bool) -> str:
+    """An example, with what it prints unless the site is ``small``."""
     text = escaped(example.text) + "\n\n" if example.text else ""
-    return text + block("code-block:: python", example.code) + block("code-block:: text", example.run(), **{"class": "output"})
+    text += block("code-block:: python", example.code)
+    return text if small else text + block("code-block:: text", example.run())
 
 
 def toctree(pages: Sequence[str]) -> str:
@@ -111,7 +114,7 @@ def meanings() -> dict[str, dict[str, str]]:
     return found
 
 
-def api_page(package: str, name: str) -> str:
+def api_page(package: str, name: str, small: bool) -> str:
     """A public name: what it is, its interface from the docstring, and examples."""
     shown = label(package, name)
     target = f"{package}.{name}"
@@ -126,15 +129,11 @@ def api_page(package: str, name: str) -> str:
         text += block(f"autofunction:: {target}")
     else:
         meaning = next((them[name] for them in meanings().values() if name in them), "")
-        text += block(f"py:data:: {target}", escaped(_alias(found) or f"{meaning[:1].upper()}{meaning[1:]}."))
+        text += block(f"py:data:: {target}", escaped(f"{meaning[:1].upper()}{meaning[1:]}."))
     shows = examples.of_name(shown)
     if shows:
-        text += title("Example" if len(shows) == 1 else "Examples", "-") + "".join(program(it) for it in shows)
+        text += title("Example" if len(shows) == 1 else "Examples", "-") + "".join(program(it, small) for it in shows)
     return text
-
-
-def _alias(found: Any) -> str:
-    return ""
 
 
 def api_index() -> str:
@@ -170,13 +169,15 @@ def _table(rows: Sequence[tuple[str, ...]]) -> str:
     for row in rows:
         for place, cell in enumerate(row):
             lines.append(("* - " if place == 0 else "  - ") + (cell or "–"))
-    return block("list-table::", "\n".join(lines), widths="25 75" if len(rows[0]) == 2 else "22 22 56", **{"class": "names"})
+    return block(
+        "list-table::", "\n".join(lines), widths="25 75" if len(rows[0]) == 2 else "22 22 56", **{"class": "names"}
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def part_page(entry: Any, seen: str | None) -> str:
+def part_page(entry: Any, seen: str | None, small: bool) -> str:
     """A part: its formula, picture, parameters, traits, and an example."""
     text = title(entry.name)
     formula, rest = _formula(entry)
@@ -192,7 +193,7 @@ def part_page(entry: Any, seen: str | None) -> str:
         text += title("Parameters", "-") + rows
     shows = examples.of_part(entry)
     if shows:
-        text += title("Example", "-") + "".join(program(it) for it in shows)
+        text += title("Example", "-") + "".join(program(it, small) for it in shows)
     return text + _see(entry)
 
 
@@ -245,7 +246,10 @@ def _family(entry: Any) -> str:
 def _parameters(entry: Any) -> str:
     doc = inspect.getdoc(entry.factory) or ""
     told = _told(doc)
-    rows = [(f"``{name}``", f"``{default}``" if default else "–", told.get(name, "")) for name, default in recipes.parameters(entry)]
+    rows = [
+        (f"``{name}``", f"``{default}``" if default else "–", told.get(name, ""))
+        for name, default in recipes.parameters(entry)
+    ]
     if not rows:
         return ""
     if any(text for *_, text in rows):
@@ -284,7 +288,7 @@ def kind_index(kind: str) -> str:
     """The parts of a kind, with their formulas."""
     entries = bo.catalog(kind)
     heading, what = KINDS.get(kind, (kind.capitalize(), ""))
-    text = title(heading) + f"{what[:1].upper()}{what[1:]}. ``bo.make(\"{kind}\", …)`` makes one; its spec serves "
+    text = title(heading) + f'{what[:1].upper()}{what[1:]}. ``bo.make("{kind}", …)`` makes one; its spec serves '
     text += "wherever one is taken.\n\n"
     text += _table([(f":doc:`{entry.name} <{entry.name}>`", _first(entry.summary)) for entry in entries])
     return text + toctree([entry.name for entry in entries])
@@ -293,11 +297,18 @@ def kind_index(kind: str) -> str:
 def index() -> str:
     """The door of the reference."""
     text = title("Reference")
-    text += "Every public name, and every part that comes with bregopt, has a page of its own with an example that runs.\n\n"
-    cards = block("grid-item-card:: Public names", f"{len(bo.__all__)} names of ``import bregopt as bo``, and those of the packages", link="api/index", link_type="doc")
+    text += "Every public name, and every part that comes with bregopt, has a page with an example that runs.\n\n"
+    cards = block(
+        f"grid-item-card:: Public names ({len(list(_names()))})",
+        "Those of ``import bregopt as bo``, and of its packages",
+        link="api/index",
+        link_type="doc",
+    )
     for kind in kinds():
         heading, what = KINDS.get(kind, (kind.capitalize(), ""))
-        body = f"{what[:1].upper()}{what[1:]}\n\n*{len(bo.catalog(kind))}*"
-        cards += block(f"grid-item-card:: {heading}", body, link=f"{kind}/index", link_type="doc")
+        body = f"{what[:1].upper()}{what[1:]}"
+        cards += block(
+            f"grid-item-card:: {heading} ({len(bo.catalog(kind))})", body, link=f"{kind}/index", link_type="doc"
+        )
     text += block("grid:: 1 2 3 3", cards, gutter="3")
     return text + toctree(["api/index", *(f"{kind}/index" for kind in kinds()), "/catalog", "/notation"])

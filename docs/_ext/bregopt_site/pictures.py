@@ -16,17 +16,17 @@ STYLE = {
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "axes.titlesize": 11,
+    "axes.titlesize": 12,
     "figure.constrained_layout.use": True,
     "font.family": "DejaVu Sans",
-    "font.size": 10,
+    "font.size": 11,
     "legend.frameon": False,
     "svg.hashsalt": "bregopt",
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
 }
-WIDE = (7.0, 2.9)
+WIDE = (6.0, 2.8)
 
 
 def draw(entry: Any, file: Path) -> str | None:
@@ -63,16 +63,18 @@ def home(file: Path) -> None:
     usual = bo.solve(bo.compose("low-rank", M, rank=3), method="tsvd")
     ours = bo.solve(bo.compose("relu-nmd", M, rank=3), start="tsvd", tolerance=1e-6)
     shown = {"the data": M}
-    for name, result in (("three patterns, SVD", usual), ("three patterns, bregopt", ours)):
-        shown[f"{name}: error {bo.percent(result.metrics['relative_error'])}"] = np.asarray(result.reconstruct())
+    for name, result in (("SVD", usual), ("bregopt", ours)):
+        shown[f"3 patterns, {name}: error {bo.percent(result.metrics['relative_error'])}"] = np.asarray(
+            result.reconstruct()
+        )
     with plt.rc_context(STYLE):
-        _, panes = plt.subplots(1, 3, figsize=(9.0, 3.2))
+        _, panes = plt.subplots(1, 3, figsize=(7.6, 3.1))
         for pane, (title, data) in zip(panes, shown.items(), strict=True):
             pane.pcolormesh(data, cmap="RdBu_r", vmin=-M.max(), vmax=M.max(), rasterized=True)
             pane.invert_yaxis()
             pane.set_aspect("equal")
             pane.set(xticks=[], yticks=[])
-            pane.set_title(title.replace(": ", "\n"), fontsize=12)
+            pane.set_title(title.replace(": ", "\n"), fontsize=13)
         plt.savefig(file, metadata={"Date": None}, dpi=180)
         plt.close("all")
 
@@ -110,7 +112,9 @@ def _scalar(plt: Any, H: Any, label: str) -> str:
     right.plot(np.insert(x, np.flatnonzero(jumps) + 1, np.nan), shown, color=ACCENT, lw=2.2)
     right.set(title="prox(x) at step 1", xlabel="x", xlim=(-3, 3), ylim=(-3.2, 3.2))
     grey = " Grey is where h is infinite." if not finite.all() else ""
-    return f"Left: h(x), of which H is the sum, for {label}.{grey} Right: what its proximal map makes of x; dashed is x."
+    return (
+        f"Left: h(x), of which H is the sum, for {label}.{grey} Right: what its proximal map makes of x; dashed is x."
+    )
 
 
 def _matrix(plt: Any, H: Any, label: str) -> str | None:
@@ -187,7 +191,9 @@ def _loss(plt: Any, entry: Any, it: str | None) -> str | None:
         rows = np.array([loss.entry(float(t), m, *(m + u for u in upper), *loss.parameters)[:2] for t in x])
         for pane, column in zip(panes, rows.T, strict=True):
             jumps = np.flatnonzero(np.abs(np.diff(column)) > 0.3) + 1
-            pane.plot(np.insert(x, jumps, np.nan), np.insert(column, jumps, np.nan), color=color, lw=2, label=f"m = {m:g}")
+            pane.plot(
+                np.insert(x, jumps, np.nan), np.insert(column, jumps, np.nan), color=color, lw=2, label=f"m = {m:g}"
+            )
     panes[0].set(title="e(x; m)", xlabel="x", ylim=(-0.1, 4.5))
     panes[1].set(title="slope", xlabel="x")
     panes[1].axhline(0, color=SOFT, lw=0.8)
@@ -208,7 +214,7 @@ def _method(plt: Any, entry: Any, it: str | None) -> str | None:
 
 def _race(plt: Any, problem: Any, method: str, name: str) -> str:
     reference = "apb" if method == "aapb" else "aapb"
-    _, pane = plt.subplots(figsize=(6.2, 3.0))
+    _, pane = plt.subplots(figsize=(5.8, 3.1))
     for label, color, width in ((reference, SOFT, 1.6), (method, ACCENT, 2.4)):
         try:
             result = bo.solve(problem, method=label, seed=0, stop="max-products(250) | max-iterations(80)")
@@ -220,7 +226,7 @@ def _race(plt: Any, problem: Any, method: str, name: str) -> str:
     pane.set_yscale("log")
     pane.legend()
     return (
-        f"The objective of a small {name} problem of rank 3, a 30×20 matrix with some noise, by the products spent. "
+        f"The objective by the products spent, for {method} on a small {name} problem: a 30×20 matrix with noise, rank 3. "
         f"{reference} is shown for comparison. One small problem says little about which is better on yours."
     )
 
@@ -231,7 +237,7 @@ def _rule(argument: str, column: str, letter: str) -> Callable[[Any, Any, str | 
         X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))
         problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3)
         result = bo.solve(problem, method=f"aapb({argument}={it})", seed=0, stop="max-iterations(60)")
-        _, pane = plt.subplots(figsize=(6.2, 2.6))
+        _, pane = plt.subplots(figsize=(5.8, 2.7))
         pane.plot(result.history[column], color=ACCENT, lw=2)
         pane.set(xlabel="iteration k", ylabel=letter)
         return f"{letter} of the first 60 iterations of aapb({argument}={it}) on a small ReLU-NMD problem."
@@ -245,7 +251,9 @@ def _dataset(plt: Any, entry: Any, it: str | None) -> str | None:
     M = bo.make("dataset", it).M
     dense = np.asarray(M.todense() if hasattr(M, "todense") else M, dtype=float)
     _, pane = plt.subplots(figsize=(4.6, 3.2))
-    pane.imshow(dense[:200, :200], cmap="Blues", aspect="auto", interpolation="nearest", vmax=np.quantile(dense, 0.995) or 1)
+    pane.imshow(
+        dense[:200, :200], cmap="Blues", aspect="auto", interpolation="nearest", vmax=np.quantile(dense, 0.995) or 1
+    )
     pane.set(xticks=[], yticks=[], title=f"{it}: {dense.shape[0]}×{dense.shape[1]}")
     return "The first rows and columns of the matrix; darker is larger."
 

@@ -24,7 +24,7 @@ PROBLEMS = {
     'problem = bo.compose("nmf", np.abs(X), rank=3)': "nmf",
     'problem = bo.compose("low-rank", X, rank=3, U="ridge(0.1)", V="l1(0.1)")': "low-rank",
     'problem = bo.compose("low-rank", X, rank=3)': "low-rank",
-    'graph = np.roll(np.eye(30), 1, axis=0) + np.roll(np.eye(30), -1, axis=0)\n'
+    "graph = np.roll(np.eye(30), 1, axis=0) + np.roll(np.eye(30), -1, axis=0)\n"
     'problem = bo.compose("graph-nmf", np.abs(X), rank=3, graph=graph)': "graph-nmf",
     'problem = bo.compose("low-rank", X, rank=3, U="l1-minus-ridge(0.5, 0.01)", V="ridge(0.1)")': "low-rank",
 }

@@ -13,7 +13,7 @@ from attrs import Factory, define
 MARKED = re.compile(r"<!-- tree: (\w+) -->\n(.*?)<!-- tree: end -->\n", re.DOTALL)
 NAME = re.compile(r"`([\w-]+)`")
 WIDTH, LINE, PAD, GAP, STEP = 380, 18, 9, 10, 22
-ANSWERS, LETTER, PITCH = 236, 7.2, 30
+ANSWERS, LETTER, PITCH = 216, 7.2, 30
 """Where the answers begin, how wide a letter is, and how far answers are apart."""
 
 
@@ -101,9 +101,7 @@ class _Pen:
         stem = x + 10
         self.marks.append(f'<path class="line" d="M{stem} {self.y}V{top}"/>')
         shape = "group" if node.below else "ask"
-        self.marks.append(
-            f'<rect class="{shape}" x="{x}" y="{top}" width="{right - x}" height="{height}" rx="6"/>'
-        )
+        self.marks.append(f'<rect class="{shape}" x="{x}" y="{top}" width="{right - x}" height="{height}" rx="6"/>')
         self._text(lines, x + PAD, top + (height - len(lines) * LINE) / 2, "")
         if node.names:
             middle = top + height / 2
@@ -122,7 +120,7 @@ class _Pen:
     def _answers(self, names: tuple[str, ...], x: float, y: float) -> None:
         for place, name in enumerate(names):
             top = y + place * PITCH
-            wide = max(len(name) * 7.6 + 2 * PAD, 60)
+            wide = max(len(name) * 7.8 + 14, 60)
             self.marks.append(
                 f'<a href="reference/{self.kind}/{name}.html"><rect class="answer" x="{x}" y="{top}" '
                 f'width="{wide:.0f}" height="{LINE + 6}" rx="12"/>'
