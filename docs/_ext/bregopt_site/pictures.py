@@ -226,7 +226,7 @@ def _race(plt: Any, problem: Any, method: str, name: str) -> str:
     pane.set_yscale("log")
     pane.legend()
     return (
-        f"The objective by the products spent, for {method} on a small {name} problem: a 30×20 matrix with noise, rank 3. "
+        f"The objective by the products spent, for {method} on a small {name} problem: 30×20, rank 3. "
         f"{reference} is shown for comparison. One small problem says little about which is better on yours."
     )
 
