@@ -10,6 +10,9 @@ sys.path.insert(0, str(HERE / "_ext"))
 import bregopt  # noqa: E402
 
 SMALL = bool(os.environ.get("BREGOPT_DOCS_SMALL"))
+"""Without pictures of the parts, without what their programs print, and with the gallery in its small form."""
+if SMALL:
+    os.environ["BREGOPT_EXAMPLES"] = "small"
 EXAMPLES = HERE.parent / "examples"
 HAS_GALLERY = any(EXAMPLES.glob("README.*")) or any(EXAMPLES.glob("GALLERY_HEADER.*"))
 
@@ -72,7 +75,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/.*\.py$",
     "ignore_pattern": r"__init__\.py",
-    "plot_gallery": "False" if SMALL else "True",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
