@@ -37,6 +37,12 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 myst_heading_slug_func = "bregopt_site.links.slug"
 
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(abc|enum|numbers)\..*"),  # the standard library, whose pages cannot be reached from everywhere
+    ("py:.*", r"bregopt_sklearn\.estimator\..*|bregopt\.engine\..*\.(Inner|PlannedStep)"),  # bases that are not public
+]
+
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
@@ -68,7 +74,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "ten-minutes": [], "choose": [], "reference/index": []}
+html_sidebars = {"index": [], "ten-minutes": [], "choose": [], "reference/index": [], "gallery/index": []}
 
 sphinx_gallery_conf = {
     "examples_dirs": [str(EXAMPLES)],

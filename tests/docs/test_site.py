@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -151,10 +152,10 @@ def test_the_page_of_the_trees_has_each_list_below_its_pictures_with_links():
 
 
 def test_every_page_is_in_the_contents_of_another():
-    inside = set(re.findall(r"^(?:.* <)?([\w./-]+)>?$", "\n".join(toctrees()), re.MULTILINE))
-    pages_of_docs = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
-    known_elsewhere = {"index", "README", "catalog", "notation"}  # the last two are in the reference
-    assert pages_of_docs - inside - known_elsewhere == set()
+    inside = re.findall(r"^(?:.* <)?([\w./*-]+)>?$", "\n".join(toctrees()), re.MULTILINE)
+    of_docs = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if DOCS in page.parents}
+    elsewhere = {"index", "README", "catalog", "notation"}  # the last two are in the reference
+    assert [page for page in of_docs - elsewhere if not any(fnmatch(page, it) for it in inside)] == []
 
 
 def toctrees():
@@ -243,6 +244,7 @@ class Page(HTMLParser):
 @pytest.mark.timeout(600)
 def test_the_site_is_built_without_a_warning_and_every_link_on_it_leads_somewhere(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
+    command += ["-D", "plot_gallery=0"]  # tests of their own run the examples
     settings = os.environ | {"BREGOPT_DOCS_SMALL": "1", "PYTHONIOENCODING": "utf-8"}
     site = tmp_path / "site"
     done = subprocess.run([*command, str(DOCS), str(site)], env=settings, capture_output=True, encoding="utf-8")

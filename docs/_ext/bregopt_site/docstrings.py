@@ -5,7 +5,6 @@ import re
 LITERAL = re.compile(r"(``.*?``|`[^`]+`)", re.DOTALL)
 UNDERLINE = re.compile(r"^\s*-{3,}\s*$")
 PARAMETER = re.compile(r"^[\w*, ]+ : ")
-STARS = re.compile(r"^\s*\*")
 
 
 def escaped(text: str) -> str:
@@ -31,7 +30,10 @@ def markup(lines: list[str]) -> list[str]:
     deep: int | None = None  # the indent of the line that began a literal block
 
     def flush() -> None:
-        found.extend(escaped("\n".join(paragraph)).split("\n") if paragraph else [])
+        if any(_drawn(line) for line in paragraph):
+            found.extend(["::", "", *(f"    {line}" for line in paragraph)])
+        elif paragraph:
+            found.extend(escaped("\n".join(paragraph)).split("\n"))
         paragraph.clear()
 
     for line in lines:
@@ -40,9 +42,9 @@ def markup(lines: list[str]) -> list[str]:
             found.append(line)
             continue
         deep = None
-        if not line.strip() or UNDERLINE.match(line) or PARAMETER.match(line) or _drawn(line):
+        if not line.strip() or UNDERLINE.match(line) or PARAMETER.match(line):
             flush()
-            found.append(f"| {line}" if _drawn(line) else line)
+            found.append(line)
         else:
             paragraph.append(line)
             if line.rstrip().endswith("::"):

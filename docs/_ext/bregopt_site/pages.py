@@ -14,6 +14,8 @@ from bregopt_site.docstrings import escaped, markup
 
 DOCS = Path(__file__).parents[2]
 NOTATION = DOCS / "notation.md"
+FORMULA = re.compile(r"(``[^`]+``(?:[^.:]|[.:](?=\S))*?)(?:[.:](?=\s)|\.?$|\n\n)")
+"""The formula that begins a docstring, up to where its sentence pauses."""
 MODULES = ("errors", "testing", "validate")
 KINDS = {
     "problem": ("Problems", "what is minimised"),
@@ -92,7 +94,7 @@ def program(example: examples.Example, small: bool) -> str:
     """An example, with what it prints unless the site is ``small``."""
     text = escaped(example.text) + "\n\n" if example.text else ""
     text += block("code-block:: python", example.code)
-    return text if small else text + block("code-block:: text", example.run())
+    return text if small else text + block("code-block:: text", example.run(), **{"class": "output"})
 
 
 def toctree(pages: Sequence[str]) -> str:
@@ -200,14 +202,12 @@ def part_page(entry: Any, seen: str | None, small: bool) -> str:
 def _formula(entry: Any) -> tuple[str, str]:
     """The formula that begins a docstring, if it begins with one, and the rest as reStructuredText."""
     doc = (inspect.getdoc(entry.factory) or "").strip()
-    found = re.match(r"``(.+?)``(\s*[.:,;])?", doc, re.DOTALL)
-    formula = " ".join(found[1].split()) if found else ""
+    found = FORMULA.match(doc)
+    formula = " ".join(found[1].replace("``", "").split()) if found else ""
     rest = doc[found.end() :].strip() if found else doc
-    if found and rest and not found[2]:  # the formula is the beginning of a sentence
-        formula, rest = "", doc
-    elif rest:
+    if found and re.match(r"[a-z]{2}", rest):  # a word; a letter of the formula keeps its case
         rest = rest[0].upper() + rest[1:]
-    rest = re.split(r"\n\w[\w ]*\n-{3,}\n", rest)[0]
+    rest = re.split(r"(?:^|\n)\w[\w ]*\n-{3,}\n", rest)[0].strip()
     return formula, "\n".join(markup(rest.splitlines()))
 
 
