@@ -40,7 +40,7 @@ def docs(session: nox.Session) -> None:
     session.install("-e", ".[test,docs]")
     session.run("pytest", "tests/docs", *session.posargs)
     session.run("pytest", "-m", "docs")
-    session.run("python", "-m", "sphinx", "-W", "--keep-going", "docs", "docs/_build")
+    session.run("python", "-m", "sphinx", "-W", "--keep-going", "docs", "docs/_build", env={"BREGOPT_DOCS": "small"})
 
 
 @nox.session

@@ -9,9 +9,9 @@ sys.path.insert(0, str(HERE / "_ext"))
 
 import bregopt  # noqa: E402
 
-SMALL = bool(os.environ.get("BREGOPT_DOCS_SMALL"))
-"""Without pictures of the parts, without what their programs print, and with the gallery in its small form."""
-if SMALL:
+FORM = os.environ.get("BREGOPT_DOCS", "full")
+"""``full``; ``small``, with the gallery in its small form; or ``quick``, in which nothing is run: text and links."""
+if FORM == "small":
     os.environ["BREGOPT_EXAMPLES"] = "small"
 EXAMPLES = HERE.parent / "examples"
 HAS_GALLERY = any(EXAMPLES.glob("README.*")) or any(EXAMPLES.glob("GALLERY_HEADER.*"))
@@ -28,7 +28,7 @@ extensions = [
     "sphinx_design",
     "bregopt_site",
     *(["sphinx_gallery.gen_gallery"] if HAS_GALLERY else []),
-    *([] if SMALL else ["sphinx.ext.viewcode"]),
+    *([] if FORM == "quick" else ["sphinx.ext.viewcode"]),
 ]
 exclude_patterns = ["_build", "_ext", "_examples", "README.md", "gallery/**/*.ipynb", "gallery/**/*.py"]
 root_doc = "index"
@@ -81,6 +81,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/.*\.py$",
     "ignore_pattern": r"__init__\.py",
+    "plot_gallery": "False" if FORM == "quick" else "True",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -33,8 +33,8 @@ def test_the_pages_are_those_of_the_public_names_and_of_the_registry():
 
 
 def test_every_page_that_is_expected_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(pages, "program", lambda example, small: example.code)
-    pages.write(tmp_path / "reference", small=True)
+    monkeypatch.setattr(pages, "program", lambda example, quick: example.code)
+    pages.write(tmp_path / "reference", quick=True)
     missing = [path for path in pages.expected().values() if not (tmp_path / f"{path}.rst").is_file()]
     assert missing == []
 
@@ -79,7 +79,7 @@ def test_an_example_that_fails_or_warns_is_an_error():
 
 def test_a_new_part_gets_a_page_by_itself(monkeypatch):
     new = bo.catalog("regularizer")[0].__class__("regularizer", "l1", "somebody", lambda eta=1.0: None)
-    text = pages.part_page(new, None, small=True)
+    text = pages.part_page(new, None, quick=True)
     assert text.startswith("l1\n")
     assert 'bo.make("regularizer", "l1' in text
     assert "``eta``" in text
@@ -244,8 +244,7 @@ class Page(HTMLParser):
 @pytest.mark.timeout(600)
 def test_the_site_is_built_without_a_warning_and_every_link_on_it_leads_somewhere(tmp_path):
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "doctrees")]
-    command += ["-D", "plot_gallery=0"]  # tests of their own run the examples
-    settings = os.environ | {"BREGOPT_DOCS_SMALL": "1", "PYTHONIOENCODING": "utf-8"}
+    settings = os.environ | {"BREGOPT_DOCS": "quick", "PYTHONIOENCODING": "utf-8"}
     site = tmp_path / "site"
     done = subprocess.run([*command, str(DOCS), str(site)], env=settings, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ def connect(app: Any) -> dict[str, bool]:
 
 def _write(app: Any) -> None:
     folder = Path(app.srcdir) / "reference"
-    pages.write(folder, small=bool(os.environ.get("BREGOPT_DOCS_SMALL")))
+    pages.write(folder, quick=os.environ.get("BREGOPT_DOCS") == "quick")
     pictures.home(folder / "home.svg")
 
 

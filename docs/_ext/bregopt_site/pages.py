@@ -59,18 +59,18 @@ def label(package: str, name: str) -> str:
     return name if package == "bregopt" else f"{package}.{name}"
 
 
-def write(folder: Path, small: bool) -> None:
+def write(folder: Path, quick: bool) -> None:
     """Write every page of the reference into ``folder``; a page that is the same stays untouched.
 
-    A ``small`` reference has no pictures of parts, and the programs are shown without what they print.
+    In a ``quick`` reference nothing is run: no pictures of parts, and programs without what they print.
     """
     for package, name in _names():
-        _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name, small))
+        _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name, quick))
     _put(folder / "api" / "index.rst", api_index())
     for kind in kinds():
         for entry in bo.catalog(kind):
-            seen = None if small else pictures.draw(entry, folder / kind / f"{entry.name}.svg")
-            _put(folder / kind / f"{entry.name}.rst", part_page(entry, seen, small))
+            seen = None if quick else pictures.draw(entry, folder / kind / f"{entry.name}.svg")
+            _put(folder / kind / f"{entry.name}.rst", part_page(entry, seen, quick))
         _put(folder / kind / "index.rst", kind_index(kind))
     _put(folder / "index.rst", index())
 
@@ -90,11 +90,11 @@ def block(directive: str, body: str = "", **options: str) -> str:
     return "\n".join(lines) + "\n\n" + (textwrap.indent(body.strip("\n"), "   ") + "\n\n" if body else "")
 
 
-def program(example: examples.Example, small: bool) -> str:
-    """An example, with what it prints unless the site is ``small``."""
+def program(example: examples.Example, quick: bool) -> str:
+    """An example, with what it prints unless the reference is ``quick``."""
     text = escaped(example.text) + "\n\n" if example.text else ""
     text += block("code-block:: python", example.code)
-    return text if small else text + block("code-block:: text", example.run(), **{"class": "output"})
+    return text if quick else text + block("code-block:: text", example.run(), **{"class": "output"})
 
 
 def toctree(pages: Sequence[str]) -> str:
@@ -116,7 +116,7 @@ def meanings() -> dict[str, dict[str, str]]:
     return found
 
 
-def api_page(package: str, name: str, small: bool) -> str:
+def api_page(package: str, name: str, quick: bool) -> str:
     """A public name: what it is, its interface from the docstring, and examples."""
     shown = label(package, name)
     target = f"{package}.{name}"
@@ -134,7 +134,7 @@ def api_page(package: str, name: str, small: bool) -> str:
         text += block(f"py:data:: {target}", escaped(f"{meaning[:1].upper()}{meaning[1:]}."))
     shows = examples.of_name(shown)
     if shows:
-        text += title("Example" if len(shows) == 1 else "Examples", "-") + "".join(program(it, small) for it in shows)
+        text += title("Example" if len(shows) == 1 else "Examples", "-") + "".join(program(it, quick) for it in shows)
     return text
 
 
@@ -179,7 +179,7 @@ def _table(rows: Sequence[tuple[str, ...]]) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def part_page(entry: Any, seen: str | None, small: bool) -> str:
+def part_page(entry: Any, seen: str | None, quick: bool) -> str:
     """A part: its formula, picture, parameters, traits, and an example."""
     text = title(entry.name)
     formula, rest = _formula(entry)
@@ -195,7 +195,7 @@ def part_page(entry: Any, seen: str | None, small: bool) -> str:
         text += title("Parameters", "-") + rows
     shows = examples.of_part(entry)
     if shows:
-        text += title("Example", "-") + "".join(program(it, small) for it in shows)
+        text += title("Example", "-") + "".join(program(it, quick) for it in shows)
     return text + _see(entry)
 
 
