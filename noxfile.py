@@ -36,9 +36,11 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Every snippet, link and example of the documentation."""
-    session.install("-e", ".[test]")
+    """Every snippet, link and example of the documentation, and the whole site without a warning."""
+    session.install("-e", ".[test,docs]")
     session.run("pytest", "tests/docs", *session.posargs)
+    session.run("pytest", "-m", "docs")
+    session.run("python", "-m", "sphinx", "-W", "--keep-going", "docs", "docs/_build", env={"BREGOPT_DOCS": "small"})
 
 
 @nox.session

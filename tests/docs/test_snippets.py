@@ -17,7 +17,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+MADE = {"_build", "_examples", "_ext", "gallery", "reference"}
+"""Folders of docs that hold no pages, or pages that are made."""
+WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] not in MADE]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(WRITTEN)]
 NEEDS = {"devices.md": pytest.mark.torch}
 """Pages whose snippets need a package that the tests do not install; they run with the marker."""
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,0 +1,47 @@
+"""What the extension does while Sphinx builds."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from bregopt_site import docstrings, links, pages, pictures, tree
+
+
+def connect(app: Any) -> dict[str, bool]:
+    """Connect every hook."""
+    app.connect("builder-inited", _write)
+    app.connect("source-read", _read)
+    app.connect("autodoc-process-docstring", docstrings.process, priority=400)
+    app.connect("doctree-read", links.exact)
+    app.connect("doctree-read", _wrap_sentences)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write(app: Any) -> None:
+    folder = Path(app.srcdir) / "reference"
+    pages.write(folder, quick=os.environ.get("BREGOPT_DOCS") == "quick")
+    pictures.home(folder / "home.svg")
+
+
+def _read(app: Any, page: str, source: list[str]) -> None:
+    if page == "index" and "sphinx_gallery.gen_gallery" in app.extensions:
+        source[0] = source[0].replace(
+            "Reference <reference/index>", "Gallery <gallery/index>\nReference <reference/index>"
+        )
+    elif page == "choose":
+        source[0] = tree.with_pictures(source[0])
+    elif page == "catalog":
+        source[0] = links.to_parts(source[0])
+    elif page == "changelog":
+        text = (Path(app.srcdir).parent / "CHANGELOG.md").read_text(encoding="utf-8")
+        source[0] = re.sub(r"\]\(docs/", "](", text)
+
+
+def _wrap_sentences(app: Any, doctree: Any) -> None:
+    """What a snippet printed is wrapped to the width of the screen where it is sentences and not a table."""
+    from docutils.nodes import literal_block
+
+    for node in doctree.findall(literal_block):
+        if node.get("language") == "text" and "  " not in node.astext():
+            node["classes"].append("output")

@@ -1,0 +1,6 @@
+"""The code of the site is importable by the tests of it."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "_ext"))
