@@ -19,7 +19,7 @@ class Auto(Selector):
             fit = [spec for spec in it.specs if _takes(spec, problem)]
             if fit:
                 asked = " It uses the kernel that was asked for." if problem.kernel_named else ""
-                spec = fit[0] if len(fit) == 1 else f"portfolio({', '.join(fit)}, after={it.after})"
+                spec = fit[0] if len(fit) == 1 else f"portfolio({', '.join(fit)}, after={it.after}, enough={it.enough})"
                 trials = f", and {' and '.join(fit[1:])} will be tried as it goes" if len(fit) > 1 else ""
                 return make("method", spec), f"auto picked {fit[0]}: {it.why}{trials}.{asked}"
         raise IncompatibleError(f"No method that auto knows takes the {problem.name}: name one with method=.")
@@ -72,6 +72,8 @@ class Candidate:
     why: str
     after: int = 10
     """iterations before the first trial"""
+    enough: float = 0.2
+    """the share of the pace that a later method has to show"""
 
 
 def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
@@ -91,7 +93,7 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
         yield Candidate(("bella",), f"H is weakly convex{_fixed(can.density)}")
     elif can.constants:
         why = "H is not weakly convex, and steps on one block at a time see more of it"
-        yield Candidate(("nipalm", "bella"), why, after=20)
+        yield Candidate(("nipalm", "bella"), why, after=20, enough=0.5)
     yield Candidate(("aapb",), "all that is known of F and H is a kernel and a proximal map")
 
 

@@ -9,8 +9,6 @@ from bregopt.errors import OverflowedError
 
 SPAN = 2
 """Iterations over which the method at work is measured; a trial takes as many products as they did."""
-ENOUGH = 0.2
-"""Share of the pace of the method at work that a later one has to show: it gains speed after its first steps."""
 LATER = 4.0
 """The next trial is due when the products are so many times as many."""
 WASTED = 0.1
@@ -50,15 +48,17 @@ class Portfolio(Method[Standing]):
     """The first method, and trials of the others from the point it has reached, with its momentum.
 
     After ``after`` iterations the next method is tried, for as many products as the last two iterations took. It takes
-    over where it lowers Φ fast enough: a later one with at least 0.2 of the decrease for a product that the method at
-    work has, as such methods gain speed, an earlier one with more than it. Else its steps are dropped. The next trial
-    is due when there were four times as many products, and later where more than a tenth of them came to nothing.
+    over where it lowers Φ fast enough for its products: a later one with at least the share ``enough`` of the pace of
+    the method at work, as such methods gain speed after their first steps, an earlier one with more than that pace.
+    Else its steps are dropped. The next trial is due when there were four times as many products, and later where more
+    than a tenth of them came to nothing.
     Trials are judged by products and never by the clock, so that a seed gives one answer.
     """
 
     names: tuple[str, ...]
     parts: tuple[Method, ...]
     after: int = field(default=10, validator=validate.whole(at_least=SPAN))
+    enough: float = field(default=0.2, validator=validate.number(at_least=0, at_most=1))
 
     @property
     def members(self) -> tuple[Method, ...]:
@@ -96,7 +96,7 @@ class Portfolio(Method[Standing]):
         spent = problem.oracle.spent
         cost = spent - begin
         pace = (standing.own.objective - made.objective) / cost if made is not None and cost > 0 else 0.0
-        wanted = (ENOUGH if number > standing.number else 1.0) * max(standing.pace, 0.0)
+        wanted = (self.enough if number > standing.number else 1.0) * max(standing.pace, 0.0)
         here, tried = self.names[standing.number], f"After {begin:.0f} products {self.names[number]} was tried"
         at_work = f"{pace / standing.pace:.2g} times as fast as {here}" if standing.pace > 0 else f"and {here} did not"
         if made is not None and pace > wanted:
@@ -169,13 +169,13 @@ def _seen(problem: ResolvedProblem, own: State) -> tuple[float, float]:
     return own.objective, problem.oracle.spent
 
 
-def portfolio(*methods: Any, after: int = 10) -> Portfolio:
+def portfolio(*methods: Any, after: int = 10, enough: float = 0.2) -> Portfolio:
     """The first of some methods; another takes over where it lowers Φ fast enough for its products."""
     named = methods or ("ecd", "masked-newton")
     parts = tuple(make("method", it) for it in named)
     for part in parts:
         validate.instance_of(Method, "a Method")(None, fields(Portfolio).parts, part)
-    return Portfolio(tuple(map(_name, named)), parts, after)
+    return Portfolio(tuple(map(_name, named)), parts, after, enough)
 
 
 def _name(method: Any) -> str:
