@@ -58,8 +58,11 @@ class FusedOracle(Oracle):
         result = self._pass(U, V, U_bar=U_bar, V_bar=V_bar, left=left, distance=elsewhere)
         right = _right(result)
         if result.cross is not None and result.gram_bar is not None:  # cŪᵀ(X̄ − X), X̄ − X = dU V + Ū dV
-            right += (c * result.cross) @ V
-            right += (c * result.gram_bar) @ (V_bar - V)
+            cross, gram = result.cross, result.gram_bar
+            if c != 1:
+                cross, gram = c * cross, c * gram
+            right += cross @ V
+            right += gram @ (V_bar - V)
         for name, part in model.pull(at, left, right).items():
             if part is not gradient[name]:
                 gradient[name][...] = part

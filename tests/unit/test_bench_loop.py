@@ -1,6 +1,7 @@
 """``bregopt bench loop``: the library's iterates are those of plain NumPy, for every loss and for one's own."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -148,3 +149,26 @@ def test_without_a_loss_those_with_a_claim_are_measured(call):
 def test_the_cubic_has_its_root(a, b):
     t = cubic_root(a, b)
     assert a * t**3 + b * t == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("method", "most"), [("apb", 300), ("aapb(beta=0.6, step=1)", 380), ("palm", 300)])
+def test_an_iteration_on_a_small_matrix_makes_few_calls(method, most):
+    timed = drawn_for("relu", Size(60, 40, 4), "float64", None, False)
+    kernel = "paper" if method.startswith("aapb") else "auto"
+    problem = bo.compose("relu-nmd", timed.matrix.M, rank=4, U="l1(0.01)", V="l1(0.01)", kernel=kernel)
+    states, calls, iterations = bo.iterate(problem, method=method), 0, 20
+    for _ in range(5):
+        next(states)
+
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        for _ in range(iterations):
+            next(states)
+    finally:
+        sys.setprofile(before)
+    assert 0 < calls / iterations <= most

@@ -406,3 +406,15 @@ def test_rows_without_a_known_entry_have_no_error():
     matrix = local_matrix(Given(np.full((2, 3), np.nan), part=True))
     result = bo.solve(bo.compose("low-rank", matrix, V=bo.Fixed(np.eye(3)), U="ridge(1)"), max_iterations=5)
     assert result.metrics["relative_error"] == 0
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("share", [0.2, 0.9, 1.0, 2.0])
+def test_what_is_seen_at_once_to_be_1_smad_is_so_by_the_least_constants_too(weight, share):
+    _, problem, Y = case()
+    norms = problem.oracle.evaluate(Y).norms
+    kernel = bo.make("kernel", f"{weight}*psi1 + {share * norms['frobenius']!r}*psi2")
+    known = problem.smooth.constants(kernel, norms, False)
+    seen = problem.smooth.one_smad(kernel, norms)
+    assert seen == (weight >= 1 and share >= 1)
+    assert not seen or (known.upper == 1 and known.lower <= 1)

@@ -221,7 +221,9 @@ def grams(request: PassRequest, span: slice) -> tuple[Array | None, Array | None
     still = request.U_bar is request.U and V_bar is request.V
     if request.U_bar is None or V_bar is None or request.left is None or still:
         return None, None
-    on_dU, on_U = c * (V_bar @ V_bar.T), c * ((V_bar - V) @ V_bar.T)
+    on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
+    if c != 1:
+        on_dU, on_U = c * on_dU, c * on_U
     bar: Any = 0.0
     cross: Any = 0.0
     for rows in split(span, -(-(span.stop - span.start) // PIECE)):
