@@ -103,9 +103,10 @@ def _loss(entry: Any, it: str) -> str | None:
             continue
         return (
             HEAD + f'loss = bo.make("loss", "{it}")\n'
-            f"for x in (-1.0, 0.0, 0.5, 2.0):\n"
-            f"    e, slope, curvature = loss.entry(x, 1.0, *loss.parameters)\n"
-            '    print(f"x = {x:4}   e = {e:.3f}   slope {slope:6.3f}   curvature {curvature:.3f}")\n\n'
+            'print("   x      e  slope  curvature")\n'
+            "for x in (-1.0, 0.0, 0.5, 2.0):\n"
+            "    e, slope, curvature = loss.entry(x, 1.0, *loss.parameters)\n"
+            '    print(f"{x:4} {e:6.3f} {slope:6.3f} {curvature:10.3f}")\n\n'
             f"rng = np.random.default_rng(0)\n{line}\n"
             f'problem = bo.compose("low-rank", M, rank=2, loss="{it}")\n'
             "result = bo.solve(problem, max_iterations=50)\n"
