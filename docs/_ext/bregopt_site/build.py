@@ -7,6 +7,10 @@ from typing import Any
 
 from bregopt_site import docstrings, links, pages, pictures, tree
 
+TO_THE_GALLERY = (
+    "- [The gallery](gallery/index.rst): what a decomposition does for pictures, words, clicks, tables, graphs"
+)
+
 
 def connect(app: Any) -> dict[str, bool]:
     """Connect every hook."""
@@ -29,6 +33,7 @@ def _read(app: Any, page: str, source: list[str]) -> None:
         source[0] = source[0].replace(
             "Reference <reference/index>", "Gallery <gallery/index>\nReference <reference/index>"
         )
+        source[0] = source[0].replace("- [The guide](guide.md)", f"{TO_THE_GALLERY}\n- [The guide](guide.md)")
     elif page == "choose":
         source[0] = tree.with_pictures(source[0])
     elif page == "catalog":

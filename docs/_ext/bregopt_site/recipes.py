@@ -11,6 +11,10 @@ from bregopt.errors import BregoptError
 from bregopt.host.compose import examples
 
 HEAD = "import numpy as np\nimport bregopt as bo\n\n"
+RANDOM = """\
+rng = np.random.default_rng(0)
+X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))
+"""
 MATRICES = {
     "M = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20))": "a matrix of rank 2",
     "M = np.abs(rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20)))": "its absolute values",
@@ -29,7 +33,6 @@ PROBLEMS = {
     'problem = bo.compose("low-rank", X, rank=3, U="l1-minus-ridge(0.5, 0.01)", V="ridge(0.1)")': "low-rank",
 }
 """Problems that a method may be for, in the order in which they are tried."""
-BY_PATH = {"A": "an array"}
 
 
 def spec(entry: Any) -> str | None:
@@ -72,9 +75,7 @@ def _regularizer(entry: Any, it: str) -> str:
 def _kernel(entry: Any, it: str) -> str:
     if not isinstance(bo.make("kernel", it), bo.Kernel):
         return (
-            HEAD + "rng = np.random.default_rng(0)\n"
-            "X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))\n"
-            f'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3, kernel="{it}")\n'
+            HEAD + RANDOM + f'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3, kernel="{it}")\n'
             'result = bo.solve(problem, method="aapb", seed=0, max_iterations=50)\n'
             "print(problem.kernel)\n"
             'print(f"objective {result.objective:.3g} after {result.counts.products:.0f} products")\n'
@@ -102,9 +103,10 @@ def _loss(entry: Any, it: str) -> str | None:
             continue
         return (
             HEAD + f'loss = bo.make("loss", "{it}")\n'
-            f"for x in (-1.0, 0.0, 0.5, 2.0):\n"
-            f"    e, slope, curvature = loss.entry(x, 1.0, *loss.parameters)\n"
-            '    print(f"x = {x:4}   e = {e:.3f}   slope {slope:6.3f}   curvature {curvature:.3f}")\n\n'
+            'print("   x      e  slope  curvature")\n'
+            "for x in (-1.0, 0.0, 0.5, 2.0):\n"
+            "    e, slope, curvature = loss.entry(x, 1.0, *loss.parameters)\n"
+            '    print(f"{x:4} {e:6.3f} {slope:6.3f} {curvature:10.3f}")\n\n'
             f"rng = np.random.default_rng(0)\n{line}\n"
             f'problem = bo.compose("low-rank", M, rank=2, loss="{it}")\n'
             "result = bo.solve(problem, max_iterations=50)\n"
@@ -128,9 +130,7 @@ def taken(method: str) -> Iterator[tuple[str, str]]:
 def _method(entry: Any, it: str) -> str | None:
     for line, _ in taken(it):
         return (
-            HEAD + "rng = np.random.default_rng(0)\n"
-            "X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))\n"
-            f"{line}\n"
+            HEAD + RANDOM + f"{line}\n"
             f'result = bo.solve(problem, method="{it}", seed=0, max_iterations=50)\n'
             "print(result.answer)\n"
             'print(f"{result.iterations} iterations, {result.counts.products:.0f} products")\n'
@@ -142,9 +142,7 @@ def _method(entry: Any, it: str) -> str | None:
 def _rule(argument: str, column: str) -> Callable[[Any, str], str]:
     def recipe(entry: Any, it: str) -> str:
         return (
-            HEAD + "rng = np.random.default_rng(0)\n"
-            "X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))\n"
-            'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3)\n'
+            HEAD + RANDOM + 'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3)\n'
             f'result = bo.solve(problem, method="aapb({argument}={it})", seed=0, max_iterations=40)\n'
             f'print(np.round(result.history["{column}"][1:9], 3))\n'
             'print(f"objective {result.objective:.3g} after {result.counts.products:.0f} products")\n'
@@ -156,9 +154,7 @@ def _rule(argument: str, column: str) -> Callable[[Any, str], str]:
 
 def _stop(entry: Any, it: str) -> str:
     return (
-        HEAD + "rng = np.random.default_rng(0)\n"
-        "X = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 20))\n"
-        'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3)\n'
+        HEAD + RANDOM + 'problem = bo.compose("relu-nmd", np.maximum(0, X), rank=3)\n'
         f'result = bo.solve(problem, method="aapb", seed=0, stop="{it} | max-iterations(500)")\n'
         "print(result.status.value, result.converged)\n"
         "print(result.reason)\n"
