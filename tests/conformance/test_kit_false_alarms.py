@@ -548,10 +548,10 @@ def of_the_template():
 
 
 def of_the_examples():
-    text = (ROOT / "examples" / "own_problem.py").read_text(encoding="utf-8").partition("\nresult = ")[0]
+    text = (ROOT / "examples" / "plugins" / "own_problem.py").read_text(encoding="utf-8").partition("\nbox = ")[0]
     scope = {}
     exec(text.replace("60", "7").replace("50", "6"), scope)
-    return scope["problem"], scope["start"]
+    return scope["own"]
 
 
 @pytest.mark.parametrize("made", [of_write_a_plugin, of_hooks, of_problems, of_the_template, of_the_examples])
@@ -565,6 +565,6 @@ def test_the_docs_have_no_other_problem():
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     found = {str(name.relative_to(ROOT)) for name in pages if any("(bo.SmoothPart)" in code for code in page(name))}
     assert found == {"docs/write-a-plugin.md", "docs/hooks.md", "docs/problems.md"}
-    assert [path.name for path in (ROOT / "examples").glob("*.py") if "(bo.SmoothPart)" in path.read_text("utf-8")] == [
-        "own_problem.py"
-    ]
+    assert [
+        path.name for path in (ROOT / "examples").rglob("*.py") if "(bo.SmoothPart)" in path.read_text("utf-8")
+    ] == ["own_problem.py"]

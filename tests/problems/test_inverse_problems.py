@@ -259,7 +259,7 @@ def test_negative_data_are_taken_and_the_best_x_may_be_zero():
     A, b, _ = gaussian(20, 4)
     result = bo.solve(bo.compose("quadratic-inverse", A, -b), max_iterations=50)
     np.testing.assert_array_equal(result.Y.x, 0.0)
-    away = bo.solve(bo.compose("quadratic-inverse", A, -b), start=bo.Blocks(x=np.ones(4)), max_iterations=300)
+    away = bo.solve(bo.compose("quadratic-inverse", A, -b), start=bo.Blocks(x=np.ones(4)), stop="max-iterations(300)")
     assert np.abs(away.Y.x).max() < 1e-6
     nothing = bo.solve(bo.compose("quadratic-inverse", A, 0.0 * b), start=bo.Blocks(x=np.ones(4)), max_iterations=300)
     assert nothing.objective < 1e-6 * nothing.history["objective"][0]

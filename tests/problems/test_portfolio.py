@@ -109,3 +109,12 @@ def test_a_method_without_momentum_starts_at_the_point():
 def test_a_member_that_is_no_method_is_refused():
     with pytest.raises(bo.errors.ParameterError, match="must be a Method"):
         bo.make("method", "portfolio(els, auto)")
+
+
+def test_a_trial_ends_at_a_point_that_no_step_leaves():
+    rng = np.random.default_rng(0)
+    A, x = rng.standard_normal((30, 5)), rng.standard_normal(5)
+    exact = bo.compose("quadratic-inverse", A, np.square(A @ x))
+    for seed in (0, 1):
+        result = bo.solve(exact, method="portfolio(aapb, bella)", start="random-ray", seed=seed)
+        assert result.objective < 1e-12

@@ -120,8 +120,10 @@ class Portfolio(Method[Standing]):
         try:
             own = member.start(mine, Y) if momentum is None else member.take_over(mine, Y, momentum)
             while True:
+                before = problem.oracle.spent
                 own = member.advance(mine, own)
-                if problem.oracle.spent >= until or own.ended:
+                spent = problem.oracle.spent
+                if spent >= until or spent == before or own.ended:  # a step that costs nothing stays where it is
                     return own
         except OverflowedError:
             return None
