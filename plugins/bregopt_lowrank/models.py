@@ -7,9 +7,9 @@ from functools import cache
 from typing import final
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
-from bregopt import Array, Blocks, Kernel, make
+from bregopt import Array, Blocks, Kernel, make, validate
 from bregopt.errors import DataError
 
 Shape = tuple[int, int]
@@ -204,6 +204,9 @@ class Product(Sided):
 @frozen
 class Symmetric(Model):
     """``A(U) = UUᵀ``, for a symmetric M."""
+
+    mirrored: bool = field(default=False, validator=validate.instance_of(bool, "true or false"))
+    """whether m_ij = m_ji holds to the last digit, with the same weight: one product less will do then"""
 
     @property
     def formula(self) -> str:

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from bregopt import Array, Blocks, Evaluation, Oracle, Sweep, Update
 from bregopt_lowrank.factorization import LazyW, LowRankBlock, norm
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
-from bregopt_lowrank.models import Frozen, Product, Sided
+from bregopt_lowrank.models import Frozen, Product, Sided, Symmetric
 from bregopt_lowrank.passes.threads import one_blas_thread
 
 
@@ -55,8 +55,9 @@ class FusedOracle(Oracle):
         flat = np.empty_like(at.flat)
         gradient = at.layout.views(flat)
         left = gradient["U"] if isinstance(model, Product) else np.empty_like(U)
-        result = self._pass(U, V, U_bar=U_bar, V_bar=V_bar, left=left, distance=elsewhere)
-        right = _right(result)
+        mirrored = at is Y and isinstance(model, Symmetric) and model.mirrored
+        result = self._pass(U, V, U_bar=None if mirrored else U_bar, V_bar=V_bar, left=left, distance=elsewhere)
+        right = left.T if mirrored else _right(result)
         if result.cross is not None and result.gram_bar is not None:  # cŪᵀ(X̄ − X), X̄ − X = dU V + Ū dV
             cross, gram = result.cross, result.gram_bar
             if c != 1:
@@ -67,7 +68,7 @@ class FusedOracle(Oracle):
             if part is not gradient[name]:
                 gradient[name][...] = part
         value = self._value_at(result) if elsewhere else result.value if at is Y else None
-        products = model.products(gradient=True, elsewhere=at is not Y, value_at=elsewhere)
+        products = model.products(gradient=True, elsewhere=at is not Y, value_at=elsewhere) - mirrored
         return self._evaluate(Y, (U, V), result, products, at, at.like(flat), value, (U_bar, V_bar))
 
     def _affine(self, model: Frozen, Y: Blocks, at: Blocks) -> Evaluation:

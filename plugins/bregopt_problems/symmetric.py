@@ -47,12 +47,12 @@ def symmetric(
         raise parameter("nonneg", "symmetric", "True or False", nonneg)
     if options.get("held_out"):
         raise parameter("held_out", "symmetric", "left out, as m_ji tells m_ij", options.get("held_out"))
-    _check_symmetry(M)
+    mirrored = _check_symmetry(M) and not {"mask", "weights", "missing"} & options.keys()
     problem = low_rank(
         M,
         rank,
         loss,
-        "symmetric",
+        f"symmetric(mirrored={str(mirrored).lower()})",
         U=on_orthant(U, "U", "symmetric") if nonneg else U,
         name="symmetric problem",
         owner="symmetric",
@@ -61,15 +61,18 @@ def symmetric(
     return evolve(problem, start=AbsoluteRandom(("U",))) if nonneg else problem
 
 
-def _check_symmetry(M: Any) -> None:
-    """Refuse an M whose entries differ from those across the diagonal, where both are known."""
+def _check_symmetry(M: Any) -> bool:
+    """Refuse an M whose entries differ from those across the diagonal, where both are known.
+
+    True where all are known and they do not differ at all.
+    """
     if not in_memory(M):
         raise DataError("M must be in memory for symmetric, so that its symmetry can be seen: take low-rank instead.")
     A: Any = M.tocsr() if hasattr(M, "tocsr") else np.asarray(M)
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise DataError(f"M must be a square matrix for symmetric. Got shape {A.shape} instead.")
     if A.dtype.kind not in "fiub":
-        return  # low-rank says what is wrong
+        return False  # low-rank says what is wrong
     A = A.astype(np.float64)
     with np.errstate(invalid="ignore"):  # infinite entries, which low-rank refuses
         gap, largest = _peak(A - A.T), _peak(A)
@@ -77,6 +80,8 @@ def _check_symmetry(M: Any) -> None:
         raise DataError(
             f"M must be symmetric. Got entries that differ by {gap:g} from those across the diagonal: (M + Mᵀ)/2 is."
         )
+    known = not np.isnan(A.data if hasattr(A, "tocsr") else A).any()
+    return known and gap == 0
 
 
 def _peak(A: Any) -> float:

@@ -625,3 +625,22 @@ def test_symmetric_factors_agree_with_lbfgs_from_the_same_start(nonneg):
     best = scipy.optimize.minimize(both, Y.flat, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     result = bo.solve(problem, start=Y, max_iterations=5000, tolerance=1e-10)
     assert result.objective == pytest.approx(best.fun, rel=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "masked", "nearly"])
+def test_a_mirrored_matrix_takes_a_product_less_and_has_the_same_gradient(kind):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 40)) * (rng.random((40, 40)) < 0.3)
+    M = A + A.T
+    options = {"mask": rng.random(M.shape) < 0.5} if kind == "masked" else {}
+    given = scipy.sparse.csr_array(M) if kind == "sparse" else M + (np.triu(M, 1) * 1e-12 if kind == "nearly" else 0.0)
+    run = bo.iterate(bo.compose("symmetric", given, rank=3, **options), method="apb")
+    Y = next(run).Y
+    found = run.problem.oracle.evaluate(Y, at=Y)
+    known = options.get("mask", np.ones(M.shape, dtype=bool))
+    S = np.where(known, Y.U @ Y.U.T - M, 0.0)
+    np.testing.assert_allclose(found.gradient.U, (S + S.T) @ Y.U, atol=1e-9)
+    before, block = run.problem.oracle.spent, run.problem.block
+    next(run)
+    products = (run.problem.oracle.spent - before) / block.M.share(block.loss, 3)
+    assert products == pytest.approx(2.0 if kind in ("dense", "sparse") else 3.0)
