@@ -78,6 +78,6 @@ def relu_nmd(
     if mask is None and missing:
         raise DataError(
             f"M must be finite. Got {missing} entries that are nan instead: "
-            "if they are missing, say so by mask=~np.isnan(M), or take a problem that takes nan as unknown, such as nmf."
+            "if they are missing, say so by mask=~np.isnan(M), or a problem that takes nan as unknown, such as nmf."
         )
     return problem

@@ -68,7 +68,7 @@ def test_a_mask_does_not_hide_what_is_wrong_with_a_matrix(case):
 
 def test_missing_entries_of_relu_nmd_have_to_be_named():
     M = spoiled(np.nan)
-    with pytest.raises(DataError, match=r"mask=~np\.isnan\(M\), or take a problem that takes nan as unknown"):
+    with pytest.raises(DataError, match=r"mask=~np\.isnan\(M\), or a problem that takes nan as unknown"):
         bo.compose("relu-nmd", M, rank=1)
     problem, Y = bo.compose("relu-nmd", M, rank=1, mask=~np.isnan(M)), _start(1.0)
     assert problem.block.M.missing == 1
