@@ -2,12 +2,22 @@
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Set
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast, final
 
-from bregopt.compile_clock import begin_waiting, clock, end_waiting, tell_of_compiling, told_of_compiling, waiting
+from bregopt.compile_clock import (
+    begin_waiting,
+    clock,
+    end_waiting,
+    is_told,
+    tell_of_compiling,
+    told_of_compiling,
+    waiting,
+)
 
 __all__ = ["FASTMATH", "SWITCH", "clock", "first_class", "jit", "tell_of_compiling", "told_of_compiling", "wanted"]
 
@@ -72,6 +82,8 @@ def first_class(loop: Callable[..., Any], *arguments: Any, returns: Any, fastmat
 def load() -> None:
     """Import numba, and hear from it when it compiles or reads what was kept: meanwhile the clock stands still."""
     with waiting():
+        if is_told() and _nothing_kept():
+            tell_of_compiling("the first loop")  # numba's import takes long enough to be waited for
         from numba.core import event
 
         @final
@@ -96,6 +108,19 @@ def load() -> None:
 
         event.register("numba:compiler_lock", Wait())
         event.register("numba:compile", Compiling())
+
+
+def _nothing_kept() -> bool:
+    """Whether no loop is on disk, so that it is certain that one will be compiled."""
+    modules = ((name, getattr(module, "__file__", None)) for name, module in tuple(sys.modules.items()))
+    beside = {Path(file).parent for name, file in modules if file and name.startswith("bregopt")}
+    closed = [folder for folder in beside if not os.access(folder, os.W_OK)]
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if closed if not given else os.path.exists(given) and not os.access(given, os.W_OK):
+        return False  # they are kept in a folder that numba finds
+    packages = closed if given else beside
+    roots = [*map(Path, [given] if given else []), *(folder / "__pycache__" for folder in packages)]
+    return not any(next(root.rglob("*.checked.*nbi"), None) for root in roots)
 
 
 def _own_name(loop: Loop) -> Loop:
