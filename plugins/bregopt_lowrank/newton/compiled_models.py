@@ -26,8 +26,8 @@ OUTER_RANK = 32
 """Up to that rank the v_jv_jᵀ of a tile's columns are made once for many rows: loops over few q ≤ p are slow."""
 OUTER_ENTRIES = 2**17
 """Numbers of the v_jv_jᵀ of a tile's columns."""
-KEPT_ENTRIES = 2**17
-"""Numbers of the B_i that are held at a time: 1 MiB."""
+KEPT_ENTRIES = 2**19
+"""Numbers of the B_i that are held at a time, 4 MiB: what is made for a tile of columns serves all of their rows."""
 
 
 @jit
