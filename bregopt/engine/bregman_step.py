@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any, final
 
 from attrs import evolve, field, frozen
@@ -10,6 +9,7 @@ from attrs import evolve, field, frozen
 from bregopt.blocks import Blocks
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.state import Assumption
+from bregopt.lazy import lazy
 from bregopt.part_errors import wrong_result
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 from bregopt.parts.oracle import ROUNDING, Evaluation
@@ -52,7 +52,7 @@ class TakenStep:
 
 
 @final
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class KernelForecast:
     """What is known of ψ_k at Y^k before W^{k+1} is: the kernel for bounds of its norms, and what F promises of it."""
 
@@ -66,17 +66,17 @@ class KernelForecast:
     """whether W is taken at Y^k, whatever β is"""
     _known: dict[float, Forecast] = field(init=False, factory=dict)
 
-    @cached_property
+    @lazy
     def policy(self) -> KernelPolicy:
         return self.problem.kernel.pick(self.reduced)
 
-    @cached_property
+    @lazy
     def D(self) -> Blocks:
         """Y^k − Y^{k−1}; where the domain is open, as far as Y may be extrapolated along it."""
         D, kernel = self.Y - self.last.Y_prev, self.policy.sample()
         return D if kernel.everywhere else kernel.onward(self.Y, D)
 
-    @cached_property
+    @lazy
     def steady(self) -> bool:
         """Whether the forecast is the same for every β."""
         return self.lagging or self.policy.sample() is self.policy

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import astuple, define, evolve, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.first_results import check_evaluation, check_prox, check_state, check_sweep
@@ -27,7 +27,10 @@ class Meter(Oracle):
     """Counts what passes through an oracle and its proximal maps; what was evaluated just now costs nothing."""
 
     oracle: Oracle
-    counts: Counts = field(factory=Counts)
+    products: float = 0.0
+    evaluations: int = 0
+    gradients: int = 0
+    proxes: int = 0
     recent: tuple[Evaluation, ...] = ()
     """the evaluations used last, the latest first"""
 
@@ -40,9 +43,12 @@ class Meter(Oracle):
         return self.oracle.working()
 
     def evaluate(self, Y: Blocks, at: Blocks | None = None, *, value_at: bool = False) -> Evaluation:
-        evaluation = self.known(Y, at, value_at=value_at) or self._new(Y, at, value_at)
-        others = [it for it in self.recent if it is not evaluation]
-        self.recent = (evaluation, *others[: REMEMBERED - 1])
+        evaluation = self.known(Y, at, value_at=value_at)
+        if evaluation is None:
+            evaluation = self._new(Y, at, value_at)
+            self.recent = (evaluation, *self.recent[: REMEMBERED - 1])
+        elif evaluation is not self.recent[0]:
+            self.recent = (evaluation, *(it for it in self.recent if it is not evaluation))
         return evaluation
 
     def known(self, Y: Blocks, at: Blocks | None, *, value_at: bool = False) -> Evaluation | None:
@@ -54,36 +60,45 @@ class Meter(Oracle):
 
     def _new(self, Y: Blocks, at: Blocks | None, value_at: bool) -> Evaluation:
         evaluation = self.oracle.evaluate(Y, at, value_at=value_at)
-        if not self.counts.evaluations:
+        if not self.evaluations:
             check_evaluation(self.oracle, evaluation, Y, at)
         self._count(evaluation, gradients=0 if at is None else 1)
         return evaluation
 
     def sweep(self, Y: Blocks, at: Blocks, update: Update, *, row_wise: bool) -> Sweep:
         sweep = self.oracle.sweep(Y, at, update, row_wise=row_wise)
-        if not self.counts.evaluations:
+        if not self.evaluations:
             check_sweep(self.oracle, sweep, Y)
         self._count(sweep.evaluation, gradients=1)
         return sweep
 
     @property
     def spent(self) -> float:
-        return self.counts.products
+        return self.products
 
     def charge(self, products: float) -> None:
-        self.counts = evolve(self.counts, products=self.counts.products + products)
+        self.products += products
+
+    @property
+    def counts(self) -> Counts:
+        """What was asked so far."""
+        return Counts(self.products, self.evaluations, self.gradients, self.proxes)
+
+    def go_on_from(self, counts: Counts, recent: tuple[Evaluation, ...]) -> None:
+        """Count on from there."""
+        self.products, self.evaluations, self.gradients, self.proxes = astuple(counts)
+        self.recent = recent
 
     def _count(self, evaluation: Evaluation, gradients: int) -> None:
-        so_far = self.counts
-        products = so_far.products + evaluation.products
-        self.counts = Counts(products, so_far.evaluations + 1, so_far.gradients + gradients, so_far.proxes)
+        self.products += evaluation.products
+        self.evaluations += 1
+        self.gradients += gradients
 
     def _counted(self, prox: BregmanProx) -> BregmanProx:
         def counted(P: Blocks, step: float, kernel: Kernel) -> Blocks:
-            it = self.counts
-            self.counts = Counts(it.products, it.evaluations, it.gradients, it.proxes + 1)
+            self.proxes += 1
             Y = prox(P, step, kernel)
-            if self.counts.proxes == 1:
+            if self.proxes == 1:
                 check_prox(prox, Y, P)
             return Y
 
@@ -183,7 +198,7 @@ class Iteration(Iterator[State]):
     def go_on_from(self, moment: Moment) -> None:
         """Let the next state be the one that followed that moment."""
         self._state, self._first, self._Y0 = moment.state, moment.first, moment.Y0
-        self._meter.recent, self._meter.counts = moment.recent, moment.counts
+        self._meter.go_on_from(moment.counts, moment.recent)
 
     def evaluate(self, Y: Blocks) -> Evaluation:
         """A counted evaluation of the value at Y."""

@@ -1,7 +1,6 @@
 """The model of Φ that one Bregman proximal step minimises."""
 
 import math
-from functools import cached_property
 from typing import final
 
 from attrs import frozen
@@ -9,6 +8,7 @@ from attrs import frozen
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Subgradient
 from bregopt.errors import IncompatibleError, OverflowedError
+from bregopt.lazy import lazy
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import LAST_DIGITS, Evaluation
 from bregopt.parts.smooth import Smad
@@ -38,18 +38,18 @@ class BregmanModel:
     def Y_bar(self) -> Blocks:
         return self.evaluation.at
 
-    @cached_property
+    @lazy
     def grad_psi(self) -> Blocks:
         """``∇ψ(Ȳ)``."""
         return self.kernel.gradient(self.Y_bar)
 
-    @cached_property
+    @lazy
     def smad(self) -> Smad | None:
         """What F promises about ψ."""
         evaluation = self.evaluation
         return self.problem.smooth.constants(self.kernel, evaluation.norms, evaluation.reduced)
 
-    @cached_property
+    @lazy
     def one_smad(self) -> bool:
         """Whether ``−D_ψ ≤ D_F ≤ D_ψ`` is seen at once for F(·, W), which most steps need no more than."""
         return not self.evaluation.reduced and self.problem.smooth.one_smad(self.kernel, self.evaluation.norms)

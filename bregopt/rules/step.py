@@ -62,7 +62,7 @@ class StepRule(ABC):
     def proposal(self, carried: float | None, limit: float | None) -> float:
         """``propose``, with its answer checked: what methods ask."""
         step = self.propose(carried, limit)
-        if not (isinstance(step, Real) and 0 < step < math.inf):
+        if not (isinstance(step, (float, Real)) and 0 < step < math.inf):
             raise wrong_result(self, "propose", "a finite number > 0", step)
         return float(step)
 

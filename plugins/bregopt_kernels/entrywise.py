@@ -200,6 +200,8 @@ class Entrywise(Kernel):
     @final
     @property
     def strong_convexity(self) -> float:
+        if self.flattest == 0:
+            return 0.0
         weights = self.weight.values() if isinstance(self.weight, Mapping) else (self.weight,)
         return self.flattest * min(float(np.min(w)) for w in weights)
 

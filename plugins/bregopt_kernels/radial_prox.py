@@ -27,7 +27,7 @@ class RadialProx:
     """``(P, λ, ψ) -> argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` for ψ in the radial family."""
 
     H: Separable
-    _alike: dict[tuple[str, ...], tuple[Mapping[str, Regularizer], float] | None] = field(
+    _alike: dict[tuple[str, ...], tuple[Separable, float] | None] = field(
         init=False, factory=dict, repr=False
     )
     """``_homogeneous`` for the blocks met so far"""
@@ -56,16 +56,16 @@ class RadialProx:
         offset = kernel.b + step * eta
         if not offset > 0:
             return None
-        direction = P.map(lambda name, X: homogeneous[name].prox(-X, step)).flat
+        direction = homogeneous.prox(-P, step).flat
         rho = _theta_of_norm(kernel.a, offset, _length(direction)) + offset
         return P.like(direction / rho)
 
-    def _homogeneous(self, names: tuple[str, ...]) -> tuple[Mapping[str, Regularizer], float] | None:
+    def _homogeneous(self, names: tuple[str, ...]) -> tuple[Separable, float] | None:
         """The homogeneous part of H on each block, and the ridge that all blocks have besides; ``None`` without."""
         splits = {name: self.H[name].split() for name in names}
         parts = {name: split[0] for name, split in splits.items() if split is not None}
         etas = {split[1] for split in splits.values() if split is not None}
-        return (parts, etas.pop()) if len(parts) == len(names) and len(etas) == 1 else None
+        return (Separable(**parts), etas.pop()) if len(parts) == len(names) and len(etas) == 1 else None
 
     def _by_paths(self, P: Blocks, step: float, kernel: Radial) -> Blocks:
         paths = {
@@ -152,7 +152,8 @@ class RadialPath:
 
 def _length(X: Array) -> float:
     """‖X‖; infinite where its square is."""
-    return math.sqrt(np.vdot(X, X))
+    x = X.ravel("K")
+    return math.sqrt(x.dot(x))
 
 
 def blocks_at(P: Blocks, paths: Mapping[str, RadialPath], theta: float) -> Blocks:

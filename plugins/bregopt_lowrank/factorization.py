@@ -338,8 +338,10 @@ class GrownNorms:
 class Figures(Mapping[str, float]):
     """Numbers by name: those that are ``known``, and those that come ``later``, when they are first read."""
 
-    def __init__(self, known: Mapping[str, float], later: Mapping[str, Callable[[], float]]) -> None:
-        self._known, self._later = dict(known), later
+    __slots__ = ("_known", "_later")
+
+    def __init__(self, known: dict[str, float], later: Mapping[str, Callable[[], float]]) -> None:
+        self._known, self._later = known, later
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
@@ -365,7 +367,8 @@ HELD_OUT = "held_out_error"
 
 def norm(X: Array) -> float:
     """‖X‖_F."""
-    return math.sqrt(np.vdot(X, X))
+    x = X.ravel("K")
+    return math.sqrt(x.dot(x))
 
 
 def product_norm(UtU: Array, VVt: Array) -> float:

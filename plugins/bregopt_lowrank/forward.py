@@ -53,6 +53,11 @@ class Forward(Sided):
         return (), self.names
 
     @final
+    @property
+    def fixed_left(self) -> bool:
+        return True
+
+    @final
     def left(self, Y: Blocks) -> Array:
         return ONE
 
@@ -250,11 +255,7 @@ class Convolution(Forward):
     def _adjoint(self, Y: Blocks, name: str, S: Any) -> Array:
         product = np.conj(self._spectrum(Y, "x" if name == "k" else "k"))
         product *= S
-        whole = self._inverse(product)
-        if name == "x":
-            return whole
-        middle = [it // 2 for it in self.size]
-        return np.roll(whole, middle, tuple(range(whole.ndim)))[tuple(slice(0, it) for it in self.size)].copy()
+        return self._inverse(product) if name == "x" else self._inverse_at_k(product)
 
     def _spectrum(self, Y: Blocks, name: str) -> Any:
         """Of a block, with the middle of k at the origin; those used last are kept."""
@@ -262,12 +263,7 @@ class Convolution(Forward):
         for block, seen, spectrum in tuple(self._spectra):
             if block == name and (seen is X or _same(seen, X)):
                 return spectrum
-        whole = X
-        if name == "k":
-            whole = np.zeros(self.data_shape)
-            whole[tuple(slice(0, it) for it in self.size)] = X
-            whole = np.roll(whole, [-(it // 2) for it in self.size], tuple(range(whole.ndim)))
-        made = self._transform(whole)
+        made = self._transform(X) if name == "x" else self._transform_of_k(X)
         self._spectra[:] = [(name, X, made), *self._spectra[: KEPT - 1]]
         return made
 
@@ -275,6 +271,34 @@ class Convolution(Forward):
         from scipy.fft import rfftn  # a tenth of a second, for a convolution only
 
         return rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
+
+    def _places(self, axis: int) -> Array:
+        """Where k lies along an axis of the data, with its middle at the origin."""
+        size = self.size[axis]
+        places: Array = (np.arange(size) - size // 2) % self.data_shape[axis]
+        return places
+
+    def _transform_of_k(self, k: Array) -> Any:
+        """Axis by axis: the rows of the data that k does not reach are zero, and need no transform."""
+        from scipy.fft import fft, rfft
+
+        X: Any = k
+        for axis in reversed(range(k.ndim)):
+            whole = np.zeros((*X.shape[:axis], self.data_shape[axis], *X.shape[axis + 1 :]), dtype=X.dtype)
+            whole[(slice(None),) * axis + (self._places(axis),)] = X
+            last = axis == k.ndim - 1
+            X = (rfft if last else fft)(whole, axis=axis, overwrite_x=True, workers=thread_count())
+        return X
+
+    def _inverse_at_k(self, spectrum: Any) -> Array:
+        """The inverse where k lies, of a spectrum that is not needed any more; rows elsewhere are left out."""
+        from scipy.fft import ifft, irfft
+
+        X, last = spectrum, len(self.size) - 1
+        for axis in range(last):
+            X = np.take(ifft(X, axis=axis, overwrite_x=True, workers=thread_count()), self._places(axis), axis=axis)
+        X = irfft(X, self.data_shape[last], axis=last, overwrite_x=True, workers=thread_count())
+        return np.take(np.asarray(X), self._places(last), axis=last)
 
     def _inverse(self, spectrum: Any) -> Array:
         """Of a spectrum that is not needed any more."""

@@ -117,6 +117,11 @@ class Model(ABC):
         return 1.0 + 2.0 * gradient + (elsewhere and value_at)
 
     @property
+    def fixed_left(self) -> bool:
+        """Whether L is the same for every Y, so that no gradient is wanted for it."""
+        return False
+
+    @property
     def threads(self) -> bool:
         """Whether the work is in making the factors, so that BLAS should use all its threads for that."""
         return False

@@ -56,7 +56,10 @@ class FusedOracle(Oracle):
         gradient = at.layout.views(flat)
         left = gradient["U"] if isinstance(model, Product) else np.empty_like(U)
         mirrored = at is Y and isinstance(model, Symmetric) and model.mirrored
-        result = self._pass(U, V, U_bar=None if mirrored else U_bar, V_bar=V_bar, left=left, distance=elsewhere)
+        if at is Y and model.fixed_left:
+            result = self._pass(U, V, U_bar=U)
+        else:
+            result = self._pass(U, V, U_bar=None if mirrored else U_bar, V_bar=V_bar, left=left, distance=elsewhere)
         right = left.T if mirrored else _right(result)
         if result.cross is not None and result.gram_bar is not None:  # cŪᵀ(X̄ − X), X̄ − X = dU V + Ū dV
             cross, gram = result.cross, result.gram_bar

@@ -194,9 +194,9 @@ class Poisson(SmoothPart):
     def of_image(self, z: Array) -> float:
         """F from z, infinite outside of its domain."""
         z, rest = (z, 0.0) if isinstance(self.counted, slice) else (z[self.counted], float(z[~self.counted].sum()))
-        if not np.min(z, initial=math.inf) > 0:
+        if z.size and not z.min() > 0:
             return math.inf
-        seen = self._counts.like(z.copy())
+        seen = self._counts.like(z[:])
         one, other = (seen, self._counts) if self.reverse else (self._counts, seen)
         return self._entropy.divergence(one, other) + rest
 
@@ -229,7 +229,7 @@ class Poisson(SmoothPart):
 
     def gradient_rounding(self, slope: Array) -> float:
         """What the last digits of b/z leave of the gradient's norm."""
-        size = 1.0 if self.reverse else 2.0 - float(np.min(slope))
+        size = 1.0 if self.reverse else 2.0 - float(slope.min())
         return LAST_DIGITS * size * self._norm_of_sums
 
     def smad(self, kernel: Kernel, norms: Norms, reduced: bool) -> Smad | None:

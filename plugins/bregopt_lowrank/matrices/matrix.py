@@ -39,6 +39,12 @@ class PassRequest:
     Only with V̄, without Ū, and where the matrix has ``row_wise_updates``.
     """
 
+    @property
+    def lags(self) -> bool:
+        """Whether the gradient is wanted at another point than W."""
+        given = self.U_bar is not None and self.V_bar is not None and self.left is not None
+        return given and not (self.U_bar is self.U and self.V_bar is self.V)
+
 
 @final
 @frozen(eq=False)
@@ -58,9 +64,9 @@ class PassResult:
     right: Array | None
     """SᵀŪ, n×r"""
     gram_bar: Array | None = None
-    """ŪᵀŪ, where the gradient lags"""
+    """ŪᵀŪ, where the gradient lags and ``right`` is still that of S"""
     cross: Array | None = None
-    """Ūᵀ(Ū − U), where the gradient lags"""
+    """Ūᵀ(Ū − U), likewise"""
     cancelled: float = 0.0
     """a number that was added to the value and taken off again: so much of rounding is in it"""
 

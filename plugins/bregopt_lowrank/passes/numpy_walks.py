@@ -16,7 +16,10 @@ Residual = Callable[[Array, slice, slice], TileSums]
 
 def sum_of_squares(X: Array) -> float:
     """‖X‖², summed in float64."""
-    return float(np.vdot(X, X)) if X.dtype == np.float64 else float(np.square(X).sum(dtype=np.float64))
+    if X.dtype != np.float64:
+        return float(np.square(X).sum(dtype=np.float64))
+    x = X.ravel("K")
+    return float(x.dot(x))
 
 
 def walks(loss: ColumnLosses, curvature: float, *, sparse: bool, upper: bool, weights: bool, complete: bool) -> Walks:

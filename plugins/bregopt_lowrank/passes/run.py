@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -10,7 +11,7 @@ from attrs import frozen
 
 from bregopt import Array
 from bregopt.compiled import wanted
-from bregopt_lowrank.losses.loss import ColumnLosses
+from bregopt_lowrank.losses.loss import ColumnLosses, Tile
 from bregopt_lowrank.matrices.matrix import PassRequest, PassResult
 from bregopt_lowrank.passes import numpy_walks, sampled
 from bregopt_lowrank.passes.threads import one_blas_thread, read_only, reader, split, spread
@@ -19,10 +20,14 @@ from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, 
 if TYPE_CHECKING:
     from bregopt_lowrank.matrices.local import LocalMatrix
 
+Sums = tuple[float, ...]
+"""The numbers of a ``PassResult``: ‖S‖², the errors, that for W, the distance and the value."""
 SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
 ONE_TILE = 2**15
 """Entries up to which BLAS has no use for tiles, nor for its threads."""
+FEW = 2**13
+"""Entries of M up to which a product takes less time than the Gram matrices that save it."""
 ALONE = 2**17
 """Entries of M below which a second thread costs more than it brings."""
 WORK = 10**6
@@ -70,39 +75,65 @@ def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
 
 
 def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
-    """The pass over a small M, which is one tile, or over one row of any length: three products of NumPy for each."""
-    (m, n), U_bar, left = M.shape, request.U_bar, request.left
+    """The pass over a small M, which is one tile, or over one row of any length: three products of NumPy for each.
+
+    Where the gradient lags behind W, a fourth product takes less time than Gram matrices do if M has few entries.
+    """
+    (m, n), V_bar, U_bar, left = M.shape, request.V_bar, request.U_bar, request.left
     right = np.empty((n, len(request.V))) if U_bar is not None or request.update is not None else None
-    sums = np.zeros(5)
-    for number, block in enumerate(split(slice(0, n), -(-m * n // ONE_TILE))):
-        S, found = _residual(M, request, block)
-        sums += found
-        if left is not None and request.V_bar is not None:
-            product = S @ request.V_bar[:, block].T
-            left[...] = product if number == 0 else left + product
-            if request.update is not None:
-                U_bar = request.update(slice(0, m), left)
-        if U_bar is not None and right is not None:
-            np.matmul(S.T, U_bar, out=right[block])
-    residual, error, of_W, distance, value = sums.tolist()
-    return PassResult(residual, error, of_W, distance, value, right, *grams(request, slice(0, m)))
+    if m * n > ONE_TILE:
+        return PassResult(*_by_pieces(M, request, right), right, *grams(request, slice(0, m)))
+    by_product = m * n <= FEW and request.lags
+    S, slope, sums = _residual(request, request.V, V_bar, M.whole, by_product or request.distance)
+    slope = slope if by_product and slope is not None else S
+    if left is not None and V_bar is not None:
+        np.matmul(slope, V_bar.T, out=left)
+        if request.update is not None:
+            U_bar = request.update(slice(0, m), left)
+    if U_bar is not None and right is not None:
+        np.matmul(slope.T, U_bar, out=right)
+    return PassResult(*sums, right, *((None, None) if by_product else grams(request, slice(0, m))))
 
 
-def _residual(M: "LocalMatrix", request: PassRequest, block: slice) -> tuple[Array, Array]:
-    """S on some columns, and the sums."""
-    place, loss, c = (slice(None), block), request.loss.single, request.curvature
+def _by_pieces(M: "LocalMatrix", request: PassRequest, right: Array | None) -> Sums:
+    """The sums over one row of M, with SᵀŪ."""
+    n, V_bar, left = M.shape[1], request.V_bar, request.left
+    total: Sums = (0.0,) * 5
+    if left is not None:
+        left[...] = 0.0
+    for block in split(slice(0, n), -(-n // ONE_TILE)):
+        place = slice(None), block
+        there = None if V_bar is None else V_bar[place]
+        S, _, sums = _residual(request, request.V[place], there, M.whole.part(place), request.distance)
+        total = tuple(map(add, total, sums))
+        if left is not None and there is not None:
+            left += S @ there.T
+        if request.U_bar is not None and right is not None:
+            _product(S.T, request.U_bar, out=right[block])
+    return total
+
+
+def _residual(
+    request: PassRequest, V: Array, V_bar: Array | None, given: Tile, gap: bool
+) -> tuple[Array, Array | None, Sums]:
+    """S on some columns, with a ``gap`` also c(ŪV̄ − W), and the sums."""
+    loss, c, U_bar = request.loss.single, request.curvature, request.U_bar
     if loss is None:
         raise RuntimeError("A small pass has one loss.")
-    S = request.U @ request.V[place]
-    distance, gap = 0.0, None
-    if request.distance and request.U_bar is not None and request.V_bar is not None:
-        gap = request.U_bar @ request.V_bar[place] - S
-    sums = loss.residual(S, M.whole.part(place), c)
-    if gap is not None:
-        gap *= c
-        gap += S  # c(X̄ − W) = c(X̄ − X) + S
-        distance = float(np.vdot(gap, gap))
-    return S, np.array([sums.residual, sums.error, sums.of_W, distance, sums.value])
+    S, distance = _product(request.U, V), 0.0
+    slope = _product(U_bar, V_bar) - S if gap and U_bar is not None and V_bar is not None else None
+    residual, error, of_W, value = loss.residual(S, given, c)
+    if slope is not None:
+        slope *= c
+        slope += S  # c(X̄ − W) = c(X̄ − X) + S
+        distance = float(np.vdot(slope, slope)) if request.distance else 0.0
+    return S, slope, (residual, error, of_W, distance, value)
+
+
+def _product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """AB; where there is nothing to sum up NumPy is three times as fast without BLAS."""
+    product: Array = np.multiply(A, B, out=out) if A.shape[1] == 1 else np.matmul(A, B, out=out)
+    return product
 
 
 def _walks(M: "LocalMatrix", loss: ColumnLosses, curvature: float) -> Walks:
@@ -218,8 +249,7 @@ def _all_three(M: Array, upper: Array | None, weights: Array | None) -> tuple[Ar
 def grams(request: PassRequest, span: slice) -> tuple[Array | None, Array | None]:
     """Where the gradient lags behind W ŪᵀŪ and Ūᵀ(Ū − U), and c(X̄ − X)V̄ᵀ is added to S V̄ᵀ."""
     V, V_bar, c = request.V, request.V_bar, request.curvature
-    still = request.U_bar is request.U and V_bar is request.V
-    if request.U_bar is None or V_bar is None or request.left is None or still:
+    if not request.lags or request.U_bar is None or V_bar is None or request.left is None:
         return None, None
     on_dU, on_U = V_bar @ V_bar.T, (V_bar - V) @ V_bar.T
     if c != 1:
