@@ -27,9 +27,7 @@ class RadialProx:
     """``(P, λ, ψ) -> argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` for ψ in the radial family."""
 
     H: Separable
-    _alike: dict[tuple[str, ...], tuple[Separable, float] | None] = field(
-        init=False, factory=dict, repr=False
-    )
+    _alike: dict[tuple[str, ...], tuple[Separable, float] | None] = field(init=False, factory=dict, repr=False)
     """``_homogeneous`` for the blocks met so far"""
 
     @property

@@ -272,11 +272,10 @@ class Convolution(Forward):
 
         return rfftn(X, self.data_shape, tuple(range(X.ndim)), workers=thread_count())
 
-    def _places(self, axis: int) -> Array:
+    def _places(self, axis: int) -> Any:
         """Where k lies along an axis of the data, with its middle at the origin."""
         size = self.size[axis]
-        places: Array = (np.arange(size) - size // 2) % self.data_shape[axis]
-        return places
+        return (np.arange(size) - size // 2) % self.data_shape[axis]
 
     def _transform_of_k(self, k: Array) -> Any:
         """Axis by axis: the rows of the data that k does not reach are zero, and need no transform."""
@@ -294,11 +293,13 @@ class Convolution(Forward):
         """The inverse where k lies, of a spectrum that is not needed any more; rows elsewhere are left out."""
         from scipy.fft import ifft, irfft
 
-        X, last = spectrum, len(self.size) - 1
+        X: Any = spectrum
+        last = len(self.size) - 1
         for axis in range(last):
             X = np.take(ifft(X, axis=axis, overwrite_x=True, workers=thread_count()), self._places(axis), axis=axis)
         X = irfft(X, self.data_shape[last], axis=last, overwrite_x=True, workers=thread_count())
-        return np.take(np.asarray(X), self._places(last), axis=last)
+        found: Array = np.take(X, self._places(last), axis=last)
+        return found
 
     def _inverse(self, spectrum: Any) -> Array:
         """Of a spectrum that is not needed any more."""

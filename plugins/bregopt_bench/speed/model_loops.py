@@ -1,6 +1,6 @@
 """APB and PALM on the models that are no product of two factors, and on Poisson data, written by hand in NumPy.
 
-Every loop is for least squares with H = η|·|₁ on each block, or for Poisson data with none, and sums the objective up at
+Every loop is for least squares with H = η|·|₁ on each block, or for Poisson data with none. It sums the objective up at
 the start of an iteration, as the library does. It takes the blocks of Y⁰ and returns those after so many iterations.
 """
 

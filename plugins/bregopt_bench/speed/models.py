@@ -12,7 +12,15 @@ from attrs import frozen
 import bregopt
 from bregopt import ResolvedProblem
 from bregopt.errors import IncompatibleError
-from bregopt_bench.display import json_option, milliseconds, print_machine, print_table, ratio, repeats_option, status_line
+from bregopt_bench.display import (
+    json_option,
+    milliseconds,
+    print_machine,
+    print_table,
+    ratio,
+    repeats_option,
+    status_line,
+)
 from bregopt_bench.measuring import best_seconds, machine
 from bregopt_bench.speed import model_loops as by_hand
 from bregopt_bench.speed.matrices import SEED
@@ -55,8 +63,8 @@ class Case:
 def models(models: Sequence[str], scale: float, iterations: int, repeats: int, as_json: bool) -> None:
     """Time iterations of apb and palm on every model but UV, and on Poisson data, against the same in plain NumPy.
 
-    The loop is what a researcher would write for this model alone, with least squares and an l1 term. Both have to reach
-    the same blocks, to eight digits. For the model UV and other losses there is 'bregopt bench loop'.
+    The loop is what a researcher would write for this model alone, with least squares and an l1 term. Both have to
+    reach the same blocks, to eight digits. For the model UV and other losses there is 'bregopt bench loop'.
 
     \b
     Examples:
@@ -142,7 +150,7 @@ def _composed(M: Any, model: Any, **options: Any) -> ResolvedProblem:
     return bregopt.compose("low-rank", M, model=model, loss="least-squares", **options)
 
 
-def _powers(problem: ResolvedProblem, *powers: float) -> dict[str, float]:
+def _powers(problem: ResolvedProblem, *powers: float) -> dict[str, Any]:
     """The weights a, b, … of ``‖Y‖^p/p`` in the kernel that the library takes."""
     kernel: Any = problem.kernel.pick(reduced=True).sample()
     weights = {4.0: kernel.a, 2.0: kernel.b, **kernel.kappa}

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -20,7 +19,7 @@ from bregopt_lowrank.passes.tiling import Accumulators, Factors, Tiling, Walks, 
 if TYPE_CHECKING:
     from bregopt_lowrank.matrices.local import LocalMatrix
 
-Sums = tuple[float, ...]
+Sums = tuple[float, float, float, float, float]
 """The numbers of a ``PassResult``: ‖S‖², the errors, that for W, the distance and the value."""
 SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
@@ -98,19 +97,20 @@ def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
 def _by_pieces(M: "LocalMatrix", request: PassRequest, right: Array | None) -> Sums:
     """The sums over one row of M, with SᵀŪ."""
     n, V_bar, left = M.shape[1], request.V_bar, request.left
-    total: Sums = (0.0,) * 5
+    total = np.zeros(5)
     if left is not None:
         left[...] = 0.0
     for block in split(slice(0, n), -(-n // ONE_TILE)):
         place = slice(None), block
         there = None if V_bar is None else V_bar[place]
         S, _, sums = _residual(request, request.V[place], there, M.whole.part(place), request.distance)
-        total = tuple(map(add, total, sums))
+        total += sums
         if left is not None and there is not None:
             left += S @ there.T
         if request.U_bar is not None and right is not None:
             _product(S.T, request.U_bar, out=right[block])
-    return total
+    residual, error, of_W, distance, value = total.tolist()
+    return residual, error, of_W, distance, value
 
 
 def _residual(
