@@ -24,7 +24,7 @@ from bregopt.parts.kernel import Kernel, KernelByMode, KernelPolicy, KernelSum, 
 from bregopt.parts.oracle import Evaluation, Oracle, PlainOracle, Sweep, Update
 from bregopt.parts.penalty import EntryPenalty, ScalarPenalty
 from bregopt.parts.prox import BregmanProx
-from bregopt.parts.regularizer import ConvexParts, Regularizer, Separable, SmoothRegularizer, Zero, tikhonov
+from bregopt.parts.regularizer import ConvexParts, Regularizer, Separable, SmoothRegularizer, Sparsity, Zero, tikhonov
 from bregopt.parts.smooth import Smad, SmoothPart
 from bregopt.parts.traits import Trait
 from bregopt.parts.wrapped import WrappedRegularizer
@@ -125,6 +125,7 @@ __all__ = [
     "Smad",
     "SmoothPart",
     "SmoothRegularizer",
+    "Sparsity",
     "Start",
     "State",
     "Status",

@@ -8,6 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from bregopt.blocks import Array, Blocks
 from bregopt.errors import IncompatibleError, brief
@@ -64,6 +65,24 @@ class Regularizer(ABC):
     def convex_parts(self) -> "ConvexParts | None":
         """r₁ and r₂ with H = r₁ − r₂, both convex; ``None`` where none are known. A convex H is r₁ itself, r₂ = 0."""
         return ConvexParts(self, np.zeros_like) if Trait.CONVEX in self.traits else None
+
+    def sparsity(self) -> "Sparsity | None":
+        """What H says of the places of non-zeros, and of their values, where it limits both apart; else ``None``."""
+        return None
+
+
+@final
+@frozen(eq=False)
+class Sparsity:
+    """``H(X) = h(X) if the places of the non-zeros of X are allowed, else ∞``: for methods that choose the places."""
+
+    entries: Regularizer
+    """h, which has a scalar form"""
+    allowed: Callable[[Array, float], NDArray[np.bool_]]
+    """``(gains, room) ↦`` the allowed places with the largest sum of the gains, which are ≥ 0
+
+    More places are allowed the larger ``room`` is: at 0 those that H allows, at 1 all.
+    """
 
 
 @final

@@ -58,6 +58,7 @@ REGULARIZER: Table = {
     "scalar/adds-up": regularizer_forms.scalar,
     "entry/adds-up": regularizer_forms.entry,
     "piece/holds": regularizer_forms.piece,
+    "sparsity/holds": regularizer_forms.sparsity,
     "convex-parts/hold": regularizer_forms.convex_parts,
     "smooth/gradient": regularizer_forms.gradient,
     "smooth/curvature": regularizer_forms.curvature,

@@ -83,6 +83,8 @@ def candidates(problem: ResolvedProblem, Y: Blocks) -> Iterator[Candidate]:
         yield Candidate(("bpalm(inertia=true)",), "F brings a kernel for each block")
     if can.grams and can.separable:
         yield from _by_blocks(problem, Y, can)
+    if can.grams:
+        yield Candidate(("support-search",), "H limits how many entries are not zero")
     if can.weakly_convex:
         if can.constants and len(Y) > 2 and problem.regularizer.is_zero:
             yield Candidate(("ipalm",), f"a step for each of {len(Y)} blocks is longer than one for all of them")

@@ -9,6 +9,7 @@ from bregopt_methods.auto import Auto
 from bregopt_methods.blockwise.aals import AALS
 from bregopt_methods.blockwise.ecd import ECD, warm_up_ecd
 from bregopt_methods.blockwise.els import ELS
+from bregopt_methods.blockwise.support_search import SupportSearch
 from bregopt_methods.bregman.aapb import aapb, aapb_certified, aapb_paper, apb, apb_paper, bpg, bpge
 from bregopt_methods.bregman.bella import BELLA
 from bregopt_methods.bregman.bmme import BMME
@@ -60,6 +61,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "ecd": ECD,
     "els": ELS,
     "aals": AALS,
+    "support-search": SupportSearch,
     "hybrid": hybrid,
     "portfolio": portfolio,
     "hals": HALS,

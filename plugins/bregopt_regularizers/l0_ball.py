@@ -5,19 +5,26 @@ from typing import final
 
 import numpy as np
 from attrs import field, frozen
+from numpy.typing import NDArray
 
-from bregopt import Array, Regularizer, Trait, validate
+from bregopt import Array, Regularizer, Sparsity, Trait, Zero, validate
 from bregopt_regularizers.per_line import PER, and_by_row, block, lines
+
+
+def largest(sizes: Array, s: int) -> NDArray[np.bool_]:
+    """Where the s largest of each row are, all of them ≥ 0; of equal ones, those that stand first. nan comes last."""
+    if s >= sizes.shape[-1]:
+        return np.ones(sizes.shape, dtype=bool)
+    sizes = np.where(np.isnan(sizes), -1.0, sizes)
+    least = -np.partition(-sizes, s - 1, axis=-1)[..., s - 1 : s]
+    above, equal = sizes > least, sizes == least
+    found: NDArray[np.bool_] = above | (equal & (np.cumsum(equal, axis=-1) <= s - above.sum(axis=-1, keepdims=True)))
+    return found
 
 
 def keep_largest(X: Array, s: int) -> Array:
     """Each row of X with its s largest absolute values kept; of equal ones, those that stand first."""
-    if s >= X.shape[-1]:
-        return X.copy()
-    order = np.argsort(-np.abs(X), axis=-1, kind="stable")[..., :s]
-    kept = np.zeros_like(X)
-    np.put_along_axis(kept, order, np.take_along_axis(X, order, axis=-1), axis=-1)
-    return kept
+    return np.where(largest(np.abs(X), s), X, np.zeros((), X.dtype))
 
 
 @final
@@ -36,3 +43,11 @@ class L0Ball(Regularizer):
 
     def prox(self, X: Array, step: float) -> Array:
         return block(keep_largest(lines(X, self.per, "L0Ball"), self.s), X, self.per)
+
+    def sparsity(self) -> Sparsity:
+        return Sparsity(Zero(), self._places)
+
+    def _places(self, gains: Array, room: float) -> NDArray[np.bool_]:
+        rows = lines(gains, self.per, "L0Ball")
+        more = max(0, rows.shape[-1] - self.s)
+        return block(largest(rows, self.s + round(room * more)), gains, self.per)

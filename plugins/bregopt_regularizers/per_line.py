@@ -2,14 +2,17 @@
 
 import math
 from abc import abstractmethod
-from typing import Any, final
+from typing import Any, TypeVar, final
 
+import numpy as np
 from attrs import Factory, field, frozen
+from numpy.typing import NDArray
 
 from bregopt import Array, Regularizer, Trait, validate
 from bregopt.errors import parameter
 from bregopt_regularizers.precision import slack
 
+Number = TypeVar("Number", bound=np.generic)
 PER = validate.one_of("all", "row", "column")
 
 
@@ -31,7 +34,7 @@ def lines(X: Array, per: str, owner: str) -> Array:
     return X.T if per == "column" else X
 
 
-def block(rows: Array, X: Array, per: str) -> Array:
+def block(rows: NDArray[Number], X: Array, per: str) -> NDArray[Number]:
     """What ``lines`` took apart, in X's shape again."""
     return rows.T if per == "column" else rows.reshape(X.shape)
 

@@ -5,7 +5,17 @@ from typing import Any, final
 
 from attrs import evolve, field, frozen
 
-from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, ScalarPenalty, WrappedRegularizer, make, validate
+from bregopt import (
+    Array,
+    ConvexParts,
+    EntryPenalty,
+    Regularizer,
+    ScalarPenalty,
+    Sparsity,
+    WrappedRegularizer,
+    make,
+    validate,
+)
 from bregopt.compiled import jit
 
 
@@ -44,6 +54,10 @@ class Scaled(WrappedRegularizer):
             if h is None
             else EntryPenalty(*_functions(h.value, h.prox, len(h.parameters)), (*h.parameters, self.weight))
         )
+
+    def sparsity(self) -> Sparsity | None:
+        found = self.H.sparsity()
+        return None if found is None else evolve(found, entries=self.around(found.entries))
 
     def convex_parts(self) -> ConvexParts | None:
         parts = self.H.convex_parts()

@@ -7,7 +7,17 @@ from typing import Any, final
 import numpy as np
 from attrs import evolve, frozen
 
-from bregopt import Array, ConvexParts, EntryPenalty, Regularizer, ScalarPenalty, WrappedRegularizer, Zero, make
+from bregopt import (
+    Array,
+    ConvexParts,
+    EntryPenalty,
+    Regularizer,
+    ScalarPenalty,
+    Sparsity,
+    WrappedRegularizer,
+    Zero,
+    make,
+)
 from bregopt.compiled import jit
 from bregopt.errors import IncompatibleError
 from bregopt_regularizers.ball import Ball
@@ -93,6 +103,10 @@ class WithNonNegative(WrappedRegularizer):
     def entry(self) -> EntryPenalty | None:
         h = self.H.entry()
         return None if h is None else EntryPenalty(h.value, _prox(h.prox), h.parameters)
+
+    def sparsity(self) -> Sparsity | None:
+        found = self.H.sparsity()
+        return None if found is None else evolve(found, entries=self.around(found.entries))
 
     def convex_parts(self) -> ConvexParts | None:
         """The orthant goes to r₁, where the proximal map of that is known on it."""

@@ -13,6 +13,7 @@ from bregopt import (
     EntryPenalty,
     Regularizer,
     ScalarPenalty,
+    Sparsity,
     Trait,
     WrappedRegularizer,
     make,
@@ -69,6 +70,10 @@ class WithRidge(WrappedRegularizer):
             if h is None
             else EntryPenalty(*_functions(h.value, h.prox, len(h.parameters)), (*h.parameters, self.eta))
         )
+
+    def sparsity(self) -> Sparsity | None:
+        found = self.H.sparsity()
+        return None if found is None else evolve(found, entries=self.around(found.entries))
 
     def convex_parts(self) -> ConvexParts | None:
         """The ridge goes to r₁; where it makes the sum convex, that is r₁ itself."""

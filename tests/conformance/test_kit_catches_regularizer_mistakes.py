@@ -34,6 +34,9 @@ class Made(bo.Regularizer):
     def piece(self, X):
         return self.claims["piece"](X) if "piece" in self.claims else None
 
+    def sparsity(self):
+        return self.claims.get("sparsity")
+
     def scalar(self):
         return self.claims.get("scalar")
 
@@ -301,6 +304,35 @@ def test_a_mistake_in_convex_parts_is_caught(mistake):
 
 def test_convex_parts_of_another_type_are_caught():
     assert_caught("convex-parts/hold", like(MCP, parts=bo.ConvexParts(L1, gone)), like(MCP, parts=(L1, gone)))
+
+
+def fewest(gains, room):
+    return bo.make("regularizer", "l0-ball(3)").sparsity().allowed(-gains, room)
+
+
+def most(s):
+    return bo.make("regularizer", f"l0-ball({s})").sparsity().allowed
+
+
+TOP = bo.make("regularizer", "l0-ball(3)")
+TOP = Made(TOP.value, TOP.prox, TOP.traits, sparsity=TOP.sparsity())
+NONE = bo.make("regularizer", "none")
+SPARSITY = {
+    "the least gains": bo.Sparsity(NONE, fewest),
+    "a place less": bo.Sparsity(NONE, most(2)),
+    "a place more": bo.Sparsity(NONE, most(4)),
+    "values that H does not ask for": bo.Sparsity(bo.make("regularizer", "nonneg"), most(3)),
+    "room that opens nothing": bo.Sparsity(NONE, lambda gains, room: most(3)(gains, 0.0)),
+    "room that closes": bo.Sparsity(NONE, lambda gains, room: most(3)(gains, 1.0 if room in (0.3, 1.0) else 0.0)),
+    "numbers for places": bo.Sparsity(NONE, lambda gains, room: 1.0 * most(3)(gains, room)),
+    "entries that no scalar says": bo.Sparsity(bo.make("regularizer", "nuclear"), most(3)),
+    "another type": (NONE, most(3)),
+}
+
+
+@pytest.mark.parametrize("mistake", SPARSITY)
+def test_a_mistake_in_the_places_of_non_zeros_is_caught(mistake):
+    assert_caught("sparsity/holds", TOP, like(TOP, sparsity=SPARSITY[mistake]))
 
 
 RIGHT = ["l1(0.4)", "nonneg", "l0-ball(3)", "ridge(0.7)"]

@@ -1,12 +1,13 @@
-"""Other forms of H that it offers: split, scalar penalty, entry, piece, convex parts, the gradient of a smooth one."""
+"""Other forms of H that it offers: split, scalar penalty, entry, piece, sparsity, convex parts, a smooth gradient."""
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
 from bregopt.blocks import Array, Blocks
-from bregopt.parts.regularizer import ConvexParts, Regularizer, SmoothRegularizer
+from bregopt.parts.regularizer import ConvexParts, Regularizer, SmoothRegularizer, Sparsity
 from bregopt.parts.traits import Trait
 from bregopt.testing.checks.regularizer_prox import variational
 from bregopt.testing.checks.regularizer_traits import alike, convex, homogeneous, pairs
@@ -114,6 +115,41 @@ def _above(case: RegularizerCase, Q: Regularizer, X: Array, draw: RandomPoints, 
         if apart or bound + slack < H:
             told = f"H(Z) = {number(H)}, but its piece at X gives {number(bound)}"
             fail(told, snippet(show, X=X, Z=Z))
+
+
+def sparsity(H: Regularizer, draw: RandomPoints) -> None:
+    """Allowed places take what H takes, gain no less than those of the prox, grow with the room, and H needs them."""
+    found = H.sparsity()
+    if found is None:
+        not_applicable("It says nothing of the places of non-zeros.")
+    h = found.entries.scalar() if isinstance(found, Sparsity) else None
+    if h is None:
+        told = f"sparsity must be a Sparsity, whose entries have a scalar form. Got {found!r}"
+        fail(told, snippet("print(part.sparsity())"))
+    case = RegularizerCase.of(H)
+    for X, step in case.points_and_steps(draw):
+        prox, inside = case.prox(X, step), h.prox(X, step)
+        gains = np.square(inside)
+        rooms = {room: found.allowed(gains, room) for room in (0.0, 0.3, 0.7, 1.0)}
+        shown, given = "print(part.sparsity().allowed(gains, room=0.0))", {"gains": gains}
+        if not all(isinstance(it, np.ndarray) and it.dtype == bool and it.shape == X.shape for it in rooms.values()):
+            fail("allowed(gains, room) is no array of booleans of the shape of the gains", snippet(shown, **given))
+        places = rooms[0.0]
+        if any(np.any(fewer & ~more) for fewer, more in pairwise(rooms.values())) or not rooms[1.0].all():
+            show = "print(*(part.sparsity().allowed(gains, room) for room in (0.0, 0.3, 0.7, 1.0)))"
+            fail("More room does not allow all that less room does, or room = 1 not all places", snippet(show, **given))
+        gained, by_prox = float(gains[places].sum()), float(gains[prox != 0].sum())
+        if gained < by_prox * (1.0 - 1e-9):
+            told = f"The allowed places gain {number(gained)}, and those of the prox {number(by_prox)}"
+            fail(told, snippet(shown, "print(part.prox(X, step) != 0)", X=X, step=step, **given))
+        for Z in (np.where(places, inside, 0.0), prox):
+            one, other = case.value(Z), RegularizerCase(found.entries, case.shape).value(Z)
+            if not alike(one, other):
+                told = f"At places that are allowed H(X) = {number(one)}, and h of its entries {number(other)}"
+                fail(told, snippet("print(part.value(X), part.sparsity().entries.value(X))", X=Z))
+        if not places.all() and np.all(inside != 0) and math.isfinite(case.value(inside)):
+            told = "H(X) is finite, though not all places of its non-zeros are allowed"
+            fail(told, snippet("print(part.value(X))", X=inside))
 
 
 def convex_parts(H: Regularizer, draw: RandomPoints) -> None:

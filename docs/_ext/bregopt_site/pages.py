@@ -124,7 +124,8 @@ def api_page(package: str, name: str, quick: bool) -> str:
     text = title(shown if package != "bregopt" else f"bo.{name}")
     kind = inspect.isclass(found) and found.__module__.startswith("bregopt")
     if name in MODULES and package == "bregopt":
-        text += block(f"automodule:: {target}", members="", show_inheritance="", imported_members="")
+        gathered = {"imported_members": ""} if hasattr(found, "__path__") else {}
+        text += block(f"automodule:: {target}", members="", show_inheritance="", **gathered)
     elif kind:
         text += block(f"autoclass:: {target}", members="", show_inheritance="")
     elif inspect.isroutine(found):

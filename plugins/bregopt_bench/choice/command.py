@@ -18,7 +18,7 @@ from bregopt_bench.race.cases import AtRest
 
 OURS = (
     *("aapb", "bella", "ecd", "els", "aals", "masked-newton", "hybrid", "hybrid(els)"),
-    "bpalm(inertia=true)",
+    *("bpalm(inertia=true)", "nipalm", "support-search"),
 )
 NEAR, FAST, SAME = 1.01, 1.3, 1.001
 """Within 1 % of the best objective, within 1.3 times the seconds, to within 0.1 % of the objective of ``auto``."""

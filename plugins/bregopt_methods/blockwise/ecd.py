@@ -73,7 +73,7 @@ def coordinates(model: BlockModel, sweeps: int) -> Step:
 
     def step(X: Array, gradient: Array) -> tuple[Array, Array]:
         shrink = _by_block(model, c, len(X)) if h is None else lambda p, z: h.prox(z, 1.0 / c[p])
-        new, xi = _sweep(np.array(X.T, order="C"), np.ascontiguousarray(gradient.T), G, c, sweeps, shrink)
+        new, xi = sweep(np.array(X.T, order="C"), np.ascontiguousarray(gradient.T), G, c, sweeps, shrink)
         return new.T, xi.T
 
     return step
@@ -85,7 +85,7 @@ def curvatures(model: BlockModel) -> Array:
     return np.maximum(diagonal, max(FLOOR * float(diagonal.sum()), LEAST, WITHIN / model.H.step_limit))
 
 
-def _sweep(X: Array, gradient: Array, G: Array, c: Array, sweeps: int, shrink: Shrink) -> tuple[Array, Array]:
+def sweep(X: Array, gradient: Array, G: Array, c: Array, sweeps: int, shrink: Shrink) -> tuple[Array, Array]:
     """X and ξ with a coordinate in each row; X is worked on in place."""
     E, xi = np.zeros_like(X), np.empty_like(X)
     for _ in range(sweeps):
