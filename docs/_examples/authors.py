@@ -57,6 +57,12 @@ print(penalty.value(2.0, penalty.parameters), penalty.prox(2.0, 1.0, penalty.par
 parts = bo.make("regularizer", "l1-minus-ridge(0.5, 0.1)").convex_parts()
 print(parts.first, parts.subgradient(np.array([[2.0, -1.0]])))
 
+# %% Sparsity
+# Which entries may be non-zero, where keeping an entry gains so much; with room = 0.5 half of the others may be too.
+limit = bo.make("regularizer", "l0-ball(2)").sparsity()
+gains = np.array([[5.0, 1.0, 3.0, 0.0]])
+print(limit.entries, limit.allowed(gains, room=0.0), limit.allowed(gains, room=0.5))
+
 # %% SmoothRegularizer
 # It has a gradient too, so it may be a term of F.
 H = bo.make("regularizer", "graph", np.array([[1.0, -1.0], [-1.0, 1.0]]))

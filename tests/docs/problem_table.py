@@ -63,6 +63,10 @@ REASONS = [
         ("No constant L is known", "needs the constant L of F"),
         "F has to know its constant L for the kernel (`smad`), as the method does not search for its step.",
     ),
+    Reason(
+        ("H limits their number on no block", "Beside a limit on the number of non-zeros"),
+        "H has to limit the number of non-zeros of a block (`sparsity`).",
+    ),
     Reason(("needs the frobenius norm of W",), "The kernel follows ‖W‖, which is not known here."),
 ]
 LETTERS = {chr(ord("a") + place): reason for place, reason in enumerate(REASONS)}
