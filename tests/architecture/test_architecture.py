@@ -16,6 +16,7 @@ LAYERS = [
     *(
         "errors",
         "validate",
+        "lazy",
         "compile_clock",
         "compile_cache",
         "compiled",

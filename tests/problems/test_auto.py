@@ -36,7 +36,7 @@ def matrix(shape, density):
         ("nonneg", "ecd", None),
         ("l21(0.1)", "aapb", "bella"),
         ("nuclear(0.1)", "aapb", "bella"),
-        ("l0-ball(100)", "nipalm", "bella"),
+        ("rank-ball(2)", "nipalm", "bella"),
     ],
 )
 def test_auto_picks_by_the_regularizer_and_says_what_it_will_try(shape, density, H, method, tried):
@@ -45,6 +45,11 @@ def test_auto_picks_by_the_regularizer_and_says_what_it_will_try(shape, density,
     (note,) = [note for note in result.notes if note.startswith("auto picked")]
     assert note.startswith(f"auto picked {method}: ")
     assert note.endswith(f", and {tried} will be tried as it goes." if tried else "block by block.")
+
+
+def test_auto_looks_for_places_where_h_limits_how_many_there_are():
+    assert picked(matrix(SMALL, 0.05), H="l0-ball(100)") == "support-search"
+    assert picked(matrix(SMALL, 0.05), H="l0-ball(3, per=row)") == "support-search"
 
 
 def test_what_masked_newton_cannot_read_goes_block_by_block(tmp_path):
@@ -101,7 +106,7 @@ def test_auto_asks_what_a_problem_can_do_whatever_its_blocks_are():
     }
 
 
-@pytest.mark.parametrize("H", ["none", "l1(0.1)", "l0-ball(100)"])
+@pytest.mark.parametrize("H", ["none", "l1(0.1)", "rank-ball(2)"])
 def test_the_same_seed_gives_the_same_answer_whatever_else_the_machine_does(H):
     problem = bo.compose("relu-nmd", matrix(LARGE, 0.05), rank=8, U=H, V=H)
     idle = bo.solve(problem, max_iterations=25)
