@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, final
 
@@ -28,6 +28,16 @@ class Tile(NamedTuple):
     weights: Array | None = None
     complete: bool = False
     """whether it is known that no entry of the whole M is missing"""
+    kept: dict[Callable[[Array], Array], Array] | None = None
+    """what ``of_M`` made, for a tile that many passes visit"""
+
+    def of_M(self, make: Callable[[Array], Array]) -> Array:
+        """``make(M)``, which a tile that many passes visit makes once."""
+        if self.kept is None:
+            return make(self.M)
+        if make not in self.kept:
+            self.kept[make] = make(self.M)
+        return self.kept[make]
 
     def part(self, place: Any) -> "Tile":
         """Some of the entries."""

@@ -56,7 +56,7 @@ class LocalMatrix(Matrix):
     @cached_property
     def whole(self) -> Tile:
         """All entries as one tile, where M is dense and in memory."""
-        return Tile(self.source, self.upper, self.weights, not self.missing)
+        return Tile(self.source, self.upper, self.weights, not self.missing, {})
 
     @property
     def in_memory(self) -> bool:
