@@ -95,7 +95,7 @@ class Relu(NonnegativeLoss):
 
 def _floor(M: Array) -> Array:
     """The least that x − m may count for: S is ``max(X − M, _floor(M))``."""
-    return np.where(M > 0, -np.inf, 0.0).astype(M.dtype)
+    return np.where(M > 0, M.dtype.type(-np.inf), M.dtype.type(0.0))
 
 
 def _sums(residual: float, error: float, below: float) -> TileSums:
