@@ -49,9 +49,10 @@ class LocalMatrix(Matrix):
         return type(self.source) is np.ndarray
 
     @cached_property
-    def plain_array(self) -> bool:
-        """Whether M is an array of NumPy in memory, in double precision throughout."""
-        return self.resident and self.dtype == np.float64 and self.source.dtype == np.float64
+    def in_double(self) -> bool:
+        """Whether M is in memory, and in double precision throughout."""
+        held = self.values if self.source is None else self.source
+        return self.in_memory and self.dtype == np.float64 and held.dtype == np.float64
 
     @cached_property
     def whole(self) -> Tile:
@@ -60,10 +61,10 @@ class LocalMatrix(Matrix):
 
     @cached_property
     def small_tiles(self) -> list[tuple[slice, Tile]]:
-        """Rows of a small M that is dense and in memory, with what many passes compare them with."""
+        """Rows of a small M in memory as dense arrays, with what many passes compare them with."""
         m, height = self.shape[0], max(1, ONE_TILE // self.shape[1])
         places = [slice(top, min(top + height, m)) for top in range(0, m, height)]
-        return [(rows, self.whole.part(rows)._replace(kept={})) for rows in places]
+        return [(rows, self.read(rows)._replace(kept={})) for rows in places]
 
     @property
     def in_memory(self) -> bool:

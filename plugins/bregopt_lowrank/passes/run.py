@@ -67,13 +67,16 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
 
 
 def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
-    """Whether M is small or one row, dense and in memory, with one loss for all columns that NumPy computes fast."""
+    """Whether M is small or one dense row, in memory, with one loss for all columns that NumPy computes fast.
+
+    A small sparse M is dense for it, where its zeros are data that a pass has to visit.
+    """
     m, n = M.shape
-    few = (m * n < SMALL and n <= LONG) or (m == 1 and request.update is None)
-    if not few or not M.plain_array:
+    few = (m * n < SMALL and n <= LONG) or (m == 1 and request.update is None and M.resident)
+    if not few or not M.in_double:
         return False
     loss = request.loss
-    return loss.single is not None and loss.has_arrays
+    return loss.single is not None and loss.has_arrays and not M.by_entries(loss)
 
 
 def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
