@@ -56,10 +56,11 @@ class Blocks:
         All entries in one contiguous, read-only vector; ``Y.U`` and ``Y["U"]`` are views into it.
     """
 
-    __slots__ = ("_views", "flat", "layout")
+    __slots__ = ("_square", "_views", "flat", "layout")
     flat: Array
     layout: Layout
     _views: dict[str, Array] | None
+    _square: float | None
 
     def __init__(self, **arrays: ArrayLike) -> None:
         if not arrays:
@@ -70,7 +71,7 @@ class Blocks:
 
     def _set(self, layout: Layout, flat: Array) -> None:
         flat.setflags(write=False)
-        self.layout, self.flat, self._views = layout, flat, None
+        self.layout, self.flat, self._views, self._square = layout, flat, None, None
 
     @property
     def _parts(self) -> dict[str, Array]:
@@ -83,7 +84,7 @@ class Blocks:
         """The same names and shapes over another flat vector, which is taken over, not copied."""
         blocks = _blank(Blocks)
         flat.setflags(write=False)
-        blocks.layout, blocks.flat, blocks._views = self.layout, flat, None
+        blocks.layout, blocks.flat, blocks._views, blocks._square = self.layout, flat, None, None
         return blocks
 
     def map(self, function: Callable[[str, Array], Array]) -> "Blocks":
@@ -149,12 +150,18 @@ class Blocks:
         return self.like(flat)
 
     def dot(self, other: "Blocks") -> float:
-        return float(self.flat.dot(self._matching(other)))
+        if other is not self:
+            return float(self.flat.dot(self._matching(other)))
+        if self._square is None:
+            self._square = float(self.flat.dot(self.flat))
+        return self._square
 
     def norm(self) -> float:
         """``|Y|``, also where its square is no number; what is not finite is an answer, not a warning."""
+        if self._square is not None and TINY < self._square < math.inf:
+            return math.sqrt(self._square)
         with np.errstate(over="ignore", invalid="ignore"):
-            square = float(self.flat.dot(self.flat))
+            square = self.dot(self)
             if TINY < square < math.inf or not self.flat.any():
                 return math.sqrt(square)
             top = float(np.abs(self.flat).max())
@@ -174,6 +181,10 @@ class Blocks:
             square += float(e.dot(e))
             along += float(there.dot(e))
         return square, along
+
+    def distance(self, other: "Blocks") -> float:
+        """``|self − other|``."""
+        return math.sqrt(self.gap(other)[0]) if self.flat.size > PIECE else (self - other).norm()
 
     def _matching(self, other: "Blocks") -> Array:
         if other.layout is not self.layout and other.layout != self.layout:

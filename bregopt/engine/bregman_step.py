@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, final
 
 from attrs import evolve, field, frozen
@@ -9,7 +10,6 @@ from attrs import evolve, field, frozen
 from bregopt.blocks import Blocks
 from bregopt.engine.model import BregmanModel
 from bregopt.engine.state import Assumption
-from bregopt.lazy import lazy
 from bregopt.part_errors import wrong_result
 from bregopt.parts.kernel import Kernel, KernelPolicy, Norms
 from bregopt.parts.oracle import ROUNDING, Evaluation
@@ -64,19 +64,20 @@ class KernelForecast:
     """whether W is taken at the point of the gradient"""
     lagging: bool = False
     """whether W is taken at Y^k, whatever β is"""
+    policy: KernelPolicy = field(init=False)
     _known: dict[float, Forecast] = field(init=False, factory=dict)
 
-    @lazy
-    def policy(self) -> KernelPolicy:
+    @policy.default
+    def _policy(self) -> KernelPolicy:
         return self.problem.kernel.pick(self.reduced)
 
-    @lazy
+    @cached_property
     def D(self) -> Blocks:
         """Y^k − Y^{k−1}; where the domain is open, as far as Y may be extrapolated along it."""
         D, kernel = self.Y - self.last.Y_prev, self.policy.sample()
         return D if kernel.everywhere else kernel.onward(self.Y, D)
 
-    @lazy
+    @property
     def steady(self) -> bool:
         """Whether the forecast is the same for every β."""
         return self.lagging or self.policy.sample() is self.policy

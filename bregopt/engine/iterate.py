@@ -1,7 +1,7 @@
 """A run as an endless iterator of states, with everything it asks counted."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, final
 
 import numpy as np
@@ -54,7 +54,7 @@ class Meter(Oracle):
     def known(self, Y: Blocks, at: Blocks | None, *, value_at: bool = False) -> Evaluation | None:
         """An evaluation that is still there and answers this question too."""
         for known in self.recent:
-            if _serves(known, Y, at, value_at):
+            if _same(known.Y, Y) and (at is None or _has(known, at, value_at)):
                 return known
         return None
 
@@ -105,21 +105,19 @@ class Meter(Oracle):
         return counted
 
 
-def _serves(known: Evaluation, Y: Blocks, at: Blocks | None, value_at: bool) -> bool:
-    """Whether an evaluation answers this question too."""
-    if at is None:
-        return _same(known.Y, Y)
-    there = known.has_gradient and _same(known.at, at) and _same(known.Y, Y)
-    return there and (known.value_at is not None or not value_at)
+def _has(known: Evaluation, at: Blocks, value_at: bool) -> bool:
+    """Whether an evaluation has the gradient there, and the value where that is asked for."""
+    return known.has_gradient and _same(known.at, at) and (known.value_at is not None or not value_at)
 
 
 def _same(X: Blocks, Y: Blocks) -> bool:
     """Whether two points are equal; most that are not differ in their first entry."""
     if X is Y:
         return True
-    if X.layout is not Y.layout and X.layout != Y.layout:
+    x, y = X.flat, Y.flat
+    if x.size != y.size or (x.size and x.item(0) != y.item(0)):
         return False
-    return not (X.flat.size and X.flat[0] != Y.flat[0]) and np.array_equal(X.flat, Y.flat)
+    return X.layout == Y.layout and np.array_equal(x, y)
 
 
 @final
@@ -153,11 +151,23 @@ class Iteration(Iterator[State]):
         self._Y0 = Y
         self._state: State | None = None
         self._first: float | None = None
+        self._context: Callable[[], AbstractContextManager[Any]] = self._meter.working
+        """of an iteration by itself"""
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """The context of many iterations, which then need none of their own."""
+        with self._meter.working():
+            self._context = nullcontext
+            try:
+                yield
+            finally:
+                self._context = self._meter.working
 
     def __next__(self) -> State:
         quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
         try:
-            with quiet, self._meter.working():
+            with quiet, self._context():
                 state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
         except (Exception, SystemExit) as error:
             raise_named(error)

@@ -1,14 +1,14 @@
 """The model of Φ that one Bregman proximal step minimises."""
 
 import math
+from functools import cached_property
 from typing import final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from bregopt.blocks import Blocks
 from bregopt.engine.method import Subgradient
 from bregopt.errors import IncompatibleError, OverflowedError
-from bregopt.lazy import lazy
 from bregopt.parts.kernel import Kernel
 from bregopt.parts.oracle import LAST_DIGITS, Evaluation
 from bregopt.parts.smooth import Smad
@@ -33,31 +33,32 @@ class BregmanModel:
     kernel: Kernel
     step: float
     """λ"""
+    grad_psi: Blocks = field(init=False)
+    """∇ψ(Ȳ)"""
 
     @property
     def Y_bar(self) -> Blocks:
         return self.evaluation.at
 
-    @lazy
-    def grad_psi(self) -> Blocks:
-        """``∇ψ(Ȳ)``."""
+    @grad_psi.default
+    def _grad_psi(self) -> Blocks:
         return self.kernel.gradient(self.Y_bar)
 
-    @lazy
+    @property
     def smad(self) -> Smad | None:
         """What F promises about ψ."""
         evaluation = self.evaluation
         return self.problem.smooth.constants(self.kernel, evaluation.norms, evaluation.reduced)
 
-    @lazy
+    @cached_property
     def one_smad(self) -> bool:
         """Whether ``−D_ψ ≤ D_F ≤ D_ψ`` is seen at once for F(·, W), which most steps need no more than."""
         return not self.evaluation.reduced and self.problem.smooth.one_smad(self.kernel, self.evaluation.norms)
 
     def minimiser(self) -> Blocks:
         """``argmin_Y  λH(Y) + ⟨P, Y⟩ + ψ(Y)`` with ``P = λ∇F(Ȳ, W) − ∇ψ(Ȳ)``."""
-        P = self.evaluation.gradient.flat * self.step
-        P -= self.grad_psi.flat
+        P = self.evaluation.gradient.flat
+        P = P - self.grad_psi.flat if self.step == 1 else P * self.step - self.grad_psi.flat
         if not (math.isfinite(P.dot(P)) or math.isfinite(P.sum())):  # the squares of P may overflow where P does not
             raise OverflowedError("The gradient left the range of finite numbers: shorten the step.")
         return self.problem.prox(self.Y_bar.like(P), self.step, self.kernel)
@@ -86,7 +87,7 @@ class BregmanModel:
         Where the domain is open, what counts of it on the closed one.
         """
         if self.kernel.everywhere:
-            return math.sqrt(self.grad_psi.gap(self.kernel.gradient(Y))[0]) / self.step
+            return self.grad_psi.distance(self.kernel.gradient(Y)) / self.step
         fall = (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)
         return self.kernel.stationary(Y, fall, self.evaluation.gradient).norm()
 

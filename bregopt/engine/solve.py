@@ -41,10 +41,11 @@ def run(
     checkpoints: Checkpoints | None = None,
 ) -> Result:
     """The run on objects: what ``bregopt.solve`` does once every spec is resolved. The notes go into the result."""
-    with part_errors, problem.oracle.working():
+    with part_errors:
         course = course_from(problem, method, Y, notes)
-        course.begin()
-        return _to_the_end(course, course.judge(stop, observers), stop, observers, checkpoints)
+        with course.iteration.working():
+            course.begin()
+            return _to_the_end(course, course.judge(stop, observers), stop, observers, checkpoints)
 
 
 def course_from(problem: ResolvedProblem, method: Method, Y: Blocks, notes: tuple[str, ...] = ()) -> "Course":
@@ -64,13 +65,14 @@ def go_on(
     checkpoints: Checkpoints | None = None,
 ) -> Result:
     """The run that a checkpoint was made of, to its end; of a run that has ended the result."""
-    with part_errors, problem.oracle.working():
+    with part_errors:
         course = Course(problem, method, Iteration(problem, method, None))
-        snapshot = checkpoint.snapshot(course.places)
-        course.restore(snapshot)
-        if snapshot.verdict is not None:
-            return course.result(snapshot.verdict)
-        return _to_the_end(course, None, stop, observers, checkpoints)
+        with course.iteration.working():
+            snapshot = checkpoint.snapshot(course.places)
+            course.restore(snapshot)
+            if snapshot.verdict is not None:
+                return course.result(snapshot.verdict)
+            return _to_the_end(course, None, stop, observers, checkpoints)
 
 
 def _to_the_end(

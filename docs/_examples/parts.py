@@ -147,3 +147,12 @@ problem = bo.compose("relu-nmd", M, rank=3, U="ridge(0.1)", V="ridge(0.1)")
 result = bo.solve(problem, method="portfolio(aapb, els)", seed=0, max_iterations=60)
 print(result.answer)
 print(result.notes)
+
+# %% method/support-search
+# A third of the entries may be non-zero. aapb keeps to the places it finds first; support-search goes on looking.
+rng = np.random.default_rng(0)
+M = np.maximum(0, rng.standard_normal((40, 4)) @ rng.standard_normal((4, 30)))
+problem = bo.compose("relu-nmd", M, rank=4, U="l0-ball(53)", V="l0-ball(40)")
+for method in ("aapb", "support-search"):
+    result = bo.solve(problem, method=method, seed=0, max_iterations=150)
+    print(f"{method}: {result.answer}")

@@ -43,7 +43,7 @@ class RadialProx:
 
     def _by_one_direction(self, P: Blocks, step: float, kernel: Radial) -> Blocks | None:
         """All blocks over the same ρ, where each H_i is homogeneous up to the same ridge and ψ treats them alike."""
-        if kernel.c or kernel.kappa:
+        if kernel.c:
             return None
         if P.names not in self._alike:
             self._alike[P.names] = self._homogeneous(P.names)
@@ -52,11 +52,11 @@ class RadialProx:
             return None
         homogeneous, eta = found
         offset = kernel.b + step * eta
-        if not offset > 0:
+        if not (offset > 0 or (offset == 0 and kernel.kappa)):
             return None
         direction = homogeneous.prox(-P, step).flat
-        rho = _theta_of_norm(kernel.a, offset, _length(direction)) + offset
-        return P.like(direction / rho)
+        rho = _theta_of_norm(kernel, offset, _length(direction)) + offset
+        return P.like(direction / rho if rho > 0 else direction)  # a zero direction stays
 
     def _homogeneous(self, names: tuple[str, ...]) -> tuple[Separable, float] | None:
         """The homogeneous part of H on each block, and the ridge that all blocks have besides; ``None`` without."""
@@ -176,19 +176,45 @@ def theta_of(kernel: Radial, paths: list[RadialPath]) -> float:
     return falling_root(residual, theta, float(c.min()))
 
 
-def _theta_of_norm(a: float, c: float, n: float) -> float:
-    """θ where the powers are the fourth alone, and all blocks together a fixed direction of norm n over θ + c."""
+def _theta_of_norm(kernel: Radial, c: float, n: float) -> float:
+    """θ where all blocks together are a fixed direction of norm n over θ + c."""
     if not math.isfinite(n):
         raise OverflowedError("The norm of a step left the range of finite numbers: shorten the step.")
-    w = radius(a, c, n) if a > 0 else 0.0
-    return a * w * w
+    if kernel.kappa:
+        return kernel.radial_factor(_length_of_powers(kernel, c, n) ** 2)
+    w = radius(kernel.a, c, n) if kernel.a > 0 else 0.0
+    return kernel.a * w * w
+
+
+def _length_of_powers(kernel: Radial, c: float, n: float) -> float:
+    """The root y ≥ 0 of ``Σ κ_p y^{p−1} + a y³ + c y = n``: the norm of a point with ``(θ + c) y = z``, ‖z‖ = n.
+
+    Each term by itself gives a y that is not too short. From the least of these Newton's method falls to the root, in
+    multiples of it.
+    """
+    powers = (*kernel.kappa.items(), (4.0, kernel.a), (2.0, c))
+    alone = [((n / k) ** (1.0 / (p - 1.0)), p - 1.0) for p, k in powers if k > 0]
+    y: float = min(alone)[0]
+    if y == 0:
+        return 0.0
+    weighted = [((y / longer) ** q, q) for longer, q in alone]
+
+    def newton(x: float) -> float:
+        value, slope = -1.0, 0.0
+        for w, q in weighted:
+            term = w * x ** (q - 1.0)
+            value += x * term
+            slope += q * term
+        return value / slope
+
+    return y * _fall(newton)
 
 
 def _theta_of_norms(kernel: Radial, c: Array, n: Array) -> float:
     """θ where every block is a fixed direction of norm n_i over θ + c_i."""
     total = math.sqrt(np.vdot(n, n))
-    if not math.isfinite(total) or (not kernel.kappa and not np.ptp(c) > 0):
-        return _theta_of_norm(kernel.a, float(c[0]), total)
+    if not math.isfinite(total) or not np.ptp(c) > 0:
+        return _theta_of_norm(kernel, float(c[0]), total)
     if kernel.radial_factor(1.0) == 0 or total == 0:
         return 0.0
     if not kernel.kappa:

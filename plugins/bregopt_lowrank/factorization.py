@@ -426,6 +426,7 @@ def _by_theorem(F: Factorization, kernel: Kernel, above: float, below: float, ex
     return _by_lift(F.model, F.shape, kernel, F.curvature, above, below, extra)
 
 
+@lru_cache(maxsize=8)  # a kernel that does not follow W is asked for at every iteration
 def _by_lift(
     model: Model, shape: tuple[int, int], kernel: Kernel, c: float, above: float, below: float, extra: Kernel | None
 ) -> Smad | None:
@@ -442,7 +443,7 @@ def _by_lift(
     return Smad(upper, 1.0 / share_below if share_below > 0 else None, low)
 
 
-@lru_cache(maxsize=8)  # a kernel that does not follow W is asked for at every iteration
+@lru_cache(maxsize=8)
 def _by_fourth_power(kernel: Kernel, c: float, above: float, below: float, extra: Kernel | None) -> Smad | None:
     """The constants by the share of ψ1, with w as ``above`` and ``below`` in the two bounds."""
     on_U, on_V = kernel.share(_unit_quadratic("U")), kernel.share(_unit_quadratic("V"))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, final
 
 import numpy as np
@@ -53,7 +53,7 @@ class Multilinear(Sided):
     @property
     def names(self) -> tuple[str, ...]:
         """Of the blocks."""
-        return tuple(f"U{i + 1}" for i in range(self.degree))
+        return _names(self.degree)
 
     @final
     def lift(self, a: float, b: float, shape: Shape, leading: str = "psi1") -> Kernel:
@@ -132,6 +132,11 @@ class CP(Multilinear):
     def gram(self, Y: Blocks, name: str) -> Array:
         """The entrywise product of the Gram matrices of the other blocks."""
         return np.asarray(reduce(np.multiply, (Y[other].T @ Y[other] for other in self.names if other != name)))
+
+
+@cache
+def _names(n: int) -> tuple[str, ...]:
+    return tuple(f"U{i + 1}" for i in range(n))
 
 
 def _products(blocks: Sequence[Array]) -> Array:

@@ -25,6 +25,15 @@ class FusedOracle(Oracle):
 
     block: LowRankBlock
 
+    @cached_property
+    def _of_product(self) -> bool:
+        return isinstance(self.block.model, Product)
+
+    @cached_property
+    def _mirrored(self) -> bool:
+        """Whether one product gives the gradients for both factors where W is taken at the point of the gradient."""
+        return isinstance(self.block.model, Symmetric) and self.block.model.mirrored
+
     def working(self) -> AbstractContextManager[Any]:
         """BLAS on one thread: what a second leaves spinning would slow the threads of the next pass down."""
         return nullcontext() if self.block.model.threads else one_blas_thread()
@@ -48,14 +57,14 @@ class FusedOracle(Oracle):
 
     def _gradient(self, Y: Blocks, at: Blocks, elsewhere: bool) -> Evaluation:
         model, c = self.block.model, self.block.curvature
-        if isinstance(model, Frozen):
+        if not self._of_product and isinstance(model, Frozen):
             return self._affine(model, Y, at)
         U, V = model.factors(Y)
         U_bar, V_bar = (U, V) if at is Y else model.factors(at)
         flat = np.empty_like(at.flat)
         gradient = at.layout.views(flat)
-        left = gradient["U"] if isinstance(model, Product) else np.empty_like(U)
-        mirrored = at is Y and isinstance(model, Symmetric) and model.mirrored
+        left = gradient["U"] if self._of_product else np.empty_like(U)
+        mirrored = at is Y and self._mirrored
         if at is Y and model.fixed_left:
             result = self._pass(U, V, U_bar=U)
         else:

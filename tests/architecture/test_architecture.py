@@ -16,7 +16,6 @@ LAYERS = [
     *(
         "errors",
         "validate",
-        "lazy",
         "compile_clock",
         "compile_cache",
         "compiled",

@@ -7,7 +7,7 @@ import bregopt as bo
 
 METHODS = [entry.name for entry in bo.catalog("method") if entry.name != "gnmf"]  # it needs a graph
 UNREGULARIZED = {"a-nmd", "ebcd-nmd", "naive-nmd", "bcd-nmd", "3b-nmd", "em-nmd", "tsvd"}
-TIKHONOV, NONNEG = {"els", "aals", "nmd-tm"}, {"hals", "mu"}
+TIKHONOV, NONNEG, LIMITED = {"els", "aals", "nmd-tm"}, {"hals", "mu"}, {"support-search"}
 RNG = np.random.default_rng(0)
 EXACT = np.maximum(0, RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 40)))
 NOISY = np.maximum(0, np.random.default_rng(1).standard_normal((16, 12)))
@@ -18,6 +18,8 @@ def scaled(method, M, rank, s):
     H = "none"
     if method in TIKHONOV:
         H = f"ridge({0.5 * s!r})"
+    elif method in LIMITED:
+        H = "l0-ball(15)"
     elif method not in UNREGULARIZED:
         H = f"elastic-net({0.3 * s**1.5!r}, {0.5 * s!r})"
         H = f"with-nonneg({H})" if method in NONNEG else H
@@ -39,7 +41,7 @@ def test_a_run_stops_at_the_same_iteration_at_every_scale(method, rule):
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0])
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in NONNEG])
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in NONNEG | LIMITED])
 def test_small_data_are_not_taken_for_stationary_ones(method, scale):
     """At 1e-6 a run said "stationary" after one iteration, with half of the data unexplained."""
     tolerance = 1e-6

@@ -135,7 +135,7 @@ def loop_row(timed: TimedLoss, eta: float, iterations: int, repeats: int, method
     plain = PlainLoop(code, timed.matrix.M, timed.loss.bound, BETA, eta, Y, b)
 
     def library() -> Any:
-        with run.problem.oracle.working():  # as in a run
+        with run.working():  # as in a run
             run.go_on_from(begin)
             for _ in range(iterations - 1):
                 next(run)

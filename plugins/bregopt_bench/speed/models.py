@@ -97,7 +97,7 @@ def row(case: Case, method: str, iterations: int, repeats: int) -> dict[str, Any
     begin, plain = run.moment(), case.loops[method]
 
     def library() -> Any:
-        with run.problem.oracle.working():  # as in a run
+        with run.working():  # as in a run
             run.go_on_from(begin)
             for _ in range(iterations):
                 state = next(run)

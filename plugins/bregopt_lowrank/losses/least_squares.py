@@ -37,7 +37,7 @@ class LeastSquares(EntrywiseLoss):
             return super().residual(X, tile, curvature)
         X -= tile.M
         square = squares(X)
-        return TileSums(square, square, squares(tile.M), 0.5 * square)  # W is M
+        return TileSums(square, square, tile.of_M(squares), 0.5 * square)  # W is M
 
     def by_torch(self, torch: Any, X: Any, tile: Tile) -> TorchEntries:
         return TorchEntries(X - tile.M)

@@ -2,9 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, TypeVar, final
 
 import attrs
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bregopt import Array
 
+T = TypeVar("T")
 Zero = Literal["data", "square", "missing"]
 """What a zero of M means: see ``EntrywiseLoss.zero``."""
 MOST_PARAMETERS = 4
@@ -28,6 +29,17 @@ class Tile(NamedTuple):
     weights: Array | None = None
     complete: bool = False
     """whether it is known that no entry of the whole M is missing"""
+    kept: dict[Callable[[Array], Any], Any] | None = None
+    """what ``of_M`` made, for a tile that many passes visit"""
+
+    def of_M(self, make: Callable[[Array], T]) -> T:
+        """``make(M)``, which a tile that many passes visit makes once."""
+        if self.kept is None:
+            return make(self.M)
+        if make not in self.kept:
+            self.kept[make] = make(self.M)
+        found: T = self.kept[make]
+        return found
 
     def part(self, place: Any) -> "Tile":
         """Some of the entries."""

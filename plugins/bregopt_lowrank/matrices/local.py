@@ -16,7 +16,7 @@ from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile, sprea
 from bregopt_lowrank.matrices import spectrum
 from bregopt_lowrank.matrices.matrix import Matrix, PassRequest, PassResult
 from bregopt_lowrank.matrices.size import check_matrix, has_norm
-from bregopt_lowrank.passes.run import run
+from bregopt_lowrank.passes.run import ONE_TILE, run
 from bregopt_lowrank.passes.threads import split, thread_count
 
 READ_ENTRIES = 2**21
@@ -49,14 +49,22 @@ class LocalMatrix(Matrix):
         return type(self.source) is np.ndarray
 
     @cached_property
-    def plain_array(self) -> bool:
-        """Whether M is an array of NumPy in memory, in double precision throughout."""
-        return self.resident and self.dtype == np.float64 and self.source.dtype == np.float64
+    def in_double(self) -> bool:
+        """Whether M is in memory, and in double precision throughout."""
+        held = self.values if self.source is None else self.source
+        return self.in_memory and self.dtype == np.float64 and held.dtype == np.float64
 
     @cached_property
     def whole(self) -> Tile:
         """All entries as one tile, where M is dense and in memory."""
         return Tile(self.source, self.upper, self.weights, not self.missing)
+
+    @cached_property
+    def small_tiles(self) -> list[tuple[slice, Tile]]:
+        """Rows of a small M in memory as dense arrays, with what many passes compare them with."""
+        m, height = self.shape[0], max(1, ONE_TILE // self.shape[1])
+        places = [slice(top, min(top + height, m)) for top in range(0, m, height)]
+        return [(rows, self.read(rows)._replace(kept={})) for rows in places]
 
     @property
     def in_memory(self) -> bool:

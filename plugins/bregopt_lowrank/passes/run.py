@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 Sums = tuple[float, float, float, float, float]
 """The numbers of a ``PassResult``: ‖S‖², the errors, that for W, the distance and the value."""
+NOTHING: Sums = (0.0, 0.0, 0.0, 0.0, 0.0)
 SMALL = 200_000
 """Entries of M from which on compiled loops pay for their import."""
-ONE_TILE = 2**15
-"""Entries up to which BLAS has no use for tiles, nor for its threads."""
+ONE_TILE = 2**14
+"""Entries of a tile of NumPy, which stays in cache; up to it BLAS has no use for threads either."""
+LONG = 2**15
+"""Entries of a piece of a row: a longer call of NumPy takes less time for an entry, where little is held."""
 FEW = 2**13
 """Entries of M up to which a product takes less time than the Gram matrices that save it."""
 ALONE = 2**17
@@ -64,63 +67,73 @@ def run(M: "LocalMatrix", request: PassRequest) -> PassResult:
 
 
 def _is_small(M: "LocalMatrix", request: PassRequest) -> bool:
-    """Whether M is small or one row, dense and in memory, with one loss for all columns that NumPy computes fast."""
+    """Whether M is small or one dense row, in memory, with one loss for all columns that NumPy computes fast.
+
+    A small sparse M is dense for it, where its zeros are data that a pass has to visit.
+    """
     m, n = M.shape
-    few = m * n <= min(ONE_TILE, SMALL - 1) or (m == 1 and request.update is None)
-    if not few or not M.plain_array:
+    few = (m * n < SMALL and n <= LONG) or (m == 1 and request.update is None and M.resident)
+    if not few or not M.in_double:
         return False
     loss = request.loss
-    return loss.single is not None and loss.has_arrays
+    return loss.single is not None and loss.has_arrays and not M.by_entries(loss)
 
 
 def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
-    """The pass over a small M, which is one tile, or over one row of any length: three products of NumPy for each.
+    """The pass over a small M by tiles of whole rows, or over one row of any length: three products of NumPy for each.
 
     Where the gradient lags behind W, a fourth product takes less time than Gram matrices do if M has few entries.
     """
-    (m, n), V_bar, U_bar, left = M.shape, request.V_bar, request.U_bar, request.left
-    right = np.empty((n, len(request.V))) if U_bar is not None or request.update is not None else None
-    if m * n > ONE_TILE:
-        return PassResult(*_by_pieces(M, request, right), right, *grams(request, slice(0, m)))
+    (m, n), V, V_bar, left = M.shape, request.V, request.V_bar, request.left
+    if n > LONG:
+        return _by_pieces(M, request)
     by_product = m * n <= FEW and request.lags
-    S, slope, sums = _residual(request, request.V, V_bar, M.whole, by_product or request.distance)
-    slope = slope if by_product and slope is not None else S
-    if left is not None and V_bar is not None:
-        np.matmul(slope, V_bar.T, out=left)
-        if request.update is not None:
-            U_bar = request.update(slice(0, m), left)
-    if U_bar is not None and right is not None:
-        np.matmul(slope.T, U_bar, out=right)
-    return PassResult(*sums, right, *((None, None) if by_product else grams(request, slice(0, m))))
+    total, right = NOTHING, None
+    for rows, given in M.small_tiles:
+        U, U_bar = request.U[rows], None if request.U_bar is None else request.U_bar[rows]
+        S, slope, sums = _residual(request, U, V, U_bar, V_bar, given, by_product or request.distance)
+        slope = slope if by_product and slope is not None else S
+        if left is not None and V_bar is not None:
+            on_left = np.matmul(slope, V_bar.T, out=left[rows])
+            if request.update is not None:
+                U_bar = request.update(rows, on_left)
+        if U_bar is not None:
+            right = slope.T @ U_bar if right is None else right + slope.T @ U_bar
+        total = sums if total is NOTHING else _added(total, sums)
+    return PassResult(*total, right, *((None, None) if by_product else grams(request, slice(0, m))))
 
 
-def _by_pieces(M: "LocalMatrix", request: PassRequest, right: Array | None) -> Sums:
-    """The sums over one row of M, with SᵀŪ."""
-    n, V_bar, left = M.shape[1], request.V_bar, request.left
-    total = np.zeros(5)
+def _by_pieces(M: "LocalMatrix", request: PassRequest) -> PassResult:
+    """The pass over one row of M."""
+    n, U, U_bar, V_bar, left = M.shape[1], request.U, request.U_bar, request.V_bar, request.left
+    right = None if U_bar is None else np.empty((n, len(request.V)))
+    total = NOTHING
     if left is not None:
         left[...] = 0.0
-    for block in split(slice(0, n), -(-n // ONE_TILE)):
+    for block in split(slice(0, n), -(-n // LONG)):
         place = slice(None), block
         there = None if V_bar is None else V_bar[place]
-        S, _, sums = _residual(request, request.V[place], there, M.whole.part(place), request.distance)
-        total += sums
+        S, _, sums = _residual(request, U, request.V[place], U_bar, there, M.whole.part(place), request.distance)
+        total = _added(total, sums)
         if left is not None and there is not None:
             left += S @ there.T
-        if request.U_bar is not None and right is not None:
-            _product(S.T, request.U_bar, out=right[block])
-    residual, error, of_W, distance, value = total.tolist()
-    return residual, error, of_W, distance, value
+        if U_bar is not None and right is not None:
+            _product(S.T, U_bar, out=right[block])
+    return PassResult(*total, right, *grams(request, slice(0, 1)))
+
+
+def _added(one: Sums, other: Sums) -> Sums:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3], one[4] + other[4]
 
 
 def _residual(
-    request: PassRequest, V: Array, V_bar: Array | None, given: Tile, gap: bool
+    request: PassRequest, U: Array, V: Array, U_bar: Array | None, V_bar: Array | None, given: Tile, gap: bool
 ) -> tuple[Array, Array | None, Sums]:
-    """S on some columns, with a ``gap`` also c(ŪV̄ − W), and the sums."""
-    loss, c, U_bar = request.loss.single, request.curvature, request.U_bar
+    """S on some entries, with a ``gap`` also c(ŪV̄ − W), and the sums."""
+    loss, c = request.loss.single, request.curvature
     if loss is None:
         raise RuntimeError("A small pass has one loss.")
-    S, distance = _product(request.U, V), 0.0
+    S, distance = _product(U, V), 0.0
     slope = _product(U_bar, V_bar) - S if gap and U_bar is not None and V_bar is not None else None
     residual, error, of_W, value = loss.residual(S, given, c)
     if slope is not None:
