@@ -39,7 +39,7 @@ def docs(session: nox.Session) -> None:
     """Every snippet, link and example of the documentation, and the whole site without a warning."""
     session.install("-e", ".[test,docs]")
     session.run("pytest", "tests/docs", *session.posargs)
-    session.run("pytest", "-m", "docs")
+    session.run("pytest", "-m", "docs", "tests/docs")
     session.run("python", "-m", "sphinx", "-W", "--keep-going", "docs", "docs/_build", env={"BREGOPT_DOCS": "small"})
 
 

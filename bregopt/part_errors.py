@@ -1,5 +1,6 @@
 """What a part raises, or returns and may not, as one error that names the part, its file and its line."""
 
+import functools
 import importlib.metadata
 import inspect
 import re
@@ -214,6 +215,7 @@ def _authors_traceback(error: BaseException) -> TracebackType | None:
     return traceback if frames else None
 
 
+@functools.cache
 def _plugin_packages() -> tuple[set[str], dict[str, str]]:
     """The packages of bregopt, and those of other distributions that provide plugins, with their names."""
     own, foreign = {"bregopt"}, {}
@@ -231,8 +233,13 @@ def _package(frame: FrameType) -> str:
 
 
 def _installed(code: CodeType) -> bool:
+    return code.co_filename.startswith(_installed_folders())
+
+
+@functools.cache
+def _installed_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
-    return code.co_filename.startswith((paths["purelib"], paths["platlib"], paths["stdlib"]))
+    return paths["purelib"], paths["platlib"], paths["stdlib"]
 
 
 def _name(frame: FrameType) -> str:

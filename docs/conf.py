@@ -10,7 +10,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 import bregopt  # noqa: E402
 
 FORM = os.environ.get("BREGOPT_DOCS", "full")
-"""``full``; ``small``, with the gallery in its small form; or ``quick``, in which nothing is run: text and links."""
+"""``full``; ``small``, with the gallery in its small form, as the checks have it; or ``quick``: text and links."""
 if FORM == "small":
     os.environ["BREGOPT_EXAMPLES"] = "small"
 EXAMPLES = HERE.parent / "examples"
@@ -86,6 +86,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "abort_on_example_error": True,
     "matplotlib_animations": False,
 }

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bregopt as bo
+from bregopt import part_errors
 from bregopt.errors import PartError
 
 PARTS = """
@@ -552,6 +553,7 @@ def test_an_installed_plugin_is_named_with_its_distribution(tmp_path, monkeypatc
     known = list(importlib.metadata.entry_points(group="bregopt"))
     bad_point = SimpleNamespace(value="bad:hooks", dist=SimpleNamespace(name="bregopt-bad", version="1.2"))
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [*known, bad_point])
+    monkeypatch.setattr(part_errors, "_plugin_packages", part_errors._plugin_packages.__wrapped__)
     bad = loaded(tmp_path, planted("H.prox", "raise ValueError('planted')")[0])
     with pytest.raises(PartError, match=r"H\.prox raised ValueError: planted \(.*bad\.py:\d+, of bregopt-bad 1\.2\)"):
         solve(bad)

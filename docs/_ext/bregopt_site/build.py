@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,23 @@ TO_THE_GALLERY = (
 
 def connect(app: Any) -> dict[str, bool]:
     """Connect every hook."""
+    app.connect("builder-inited", _forget_another_form, priority=0)
     app.connect("builder-inited", _write)
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", docstrings.process, priority=400)
     app.connect("doctree-read", links.exact)
     app.connect("doctree-read", _wrap_sentences)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _forget_another_form(app: Any) -> None:
+    """Sphinx-gallery runs no example again that is unchanged: what another form has shown is deleted."""
+    gallery, form = Path(app.srcdir) / "gallery", os.environ.get("BREGOPT_DOCS", "full")
+    kept = gallery / "form"
+    if not kept.exists() or kept.read_text(encoding="utf-8") != form:
+        shutil.rmtree(gallery, ignore_errors=True)
+    gallery.mkdir(exist_ok=True)
+    kept.write_text(form, encoding="utf-8")
 
 
 def _write(app: Any) -> None:

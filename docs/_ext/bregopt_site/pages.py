@@ -60,19 +60,23 @@ def label(package: str, name: str) -> str:
 
 
 def write(folder: Path, quick: bool) -> None:
-    """Write every page of the reference into ``folder``; a page that is the same stays untouched.
+    """Write every page of the reference into ``folder``, and delete those of names that are no longer there.
 
-    In a ``quick`` reference nothing is run: no pictures of parts, and programs without what they print.
+    A page that is the same stays untouched. In a ``quick`` reference nothing is run: no pictures of parts, and programs
+    without what they print.
     """
-    for package, name in _names():
-        _put(folder / "api" / f"{label(package, name)}.rst", api_page(package, name, quick))
-    _put(folder / "api" / "index.rst", api_index())
+    texts = {"index": index(), "api/index": api_index()}
+    texts |= {f"api/{label(package, name)}": api_page(package, name, quick) for package, name in _names()}
     for kind in kinds():
+        texts[f"{kind}/index"] = kind_index(kind)
         for entry in bo.catalog(kind):
             seen = None if quick else pictures.draw(entry, folder / kind / f"{entry.name}.svg")
-            _put(folder / kind / f"{entry.name}.rst", part_page(entry, seen, quick))
-        _put(folder / kind / "index.rst", kind_index(kind))
-    _put(folder / "index.rst", index())
+            texts[f"{kind}/{entry.name}"] = part_page(entry, seen, quick)
+    files = {folder / f"{page}.rst": text for page, text in texts.items()}
+    for file, text in files.items():
+        _put(file, text)
+    for old in {*folder.rglob("*.rst")} - {*files}:
+        old.unlink()
 
 
 def _put(file: Path, text: str) -> None:
