@@ -111,9 +111,9 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
         )
     zero = problem.regularizer.is_zero
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
-    first = "els" if can.quadratic else "ecd"
+    first, after = ("els", 10) if can.quadratic else ("ecd", 20)  # a sweep goes less far than least squares do
     later = ("masked-newton",) if not can.bounds or can.density == 1 else ()
-    yield Candidate((first, *later), f"{model}, which goes block by block")
+    yield Candidate((first, *later), f"{model}, which goes block by block", after)
 
 
 def _takes(spec: str, problem: ResolvedProblem) -> bool:
