@@ -111,7 +111,7 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
         )
     zero = problem.regularizer.is_zero
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
-    first, after = ("els", 10) if can.quadratic else ("ecd", 20)  # a sweep goes less far than least squares do
+    first, after = ("els", 15) if can.quadratic else ("ecd", 20)  # a sweep goes less far than least squares do
     later = ("masked-newton",) if not can.bounds or can.density == 1 else ()
     yield Candidate((first, *later), f"{model}, which goes block by block", after)
 
