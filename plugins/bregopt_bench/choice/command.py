@@ -7,7 +7,7 @@ from typing import Any, final
 
 import click
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 import bregopt
 from bregopt import Array, ResolvedProblem, Status
@@ -25,6 +25,8 @@ NEAR, FAST, SAME = 1.01, 1.3, 1.001
 """Within 1 % of the best objective, within 1.3 times the seconds, to within 0.1 % of the objective of ``auto``."""
 WARM = 90.0
 """Products of the runs before those that are timed, long enough for the first trial of ``auto``."""
+RUNS, SHORT = 3, 0.5
+"""How often a run is made that takes fewer seconds."""
 NOTE = (
     "rows: matrices × penalties. near: rows on which auto is within 1 % of the lowest objective of all methods, at so "
     "many products. fast: rows on which auto comes within 0.1 % of its last objective in at most 1.3 times the seconds "
@@ -152,7 +154,14 @@ def _courses(problem: ResolvedProblem, products: float, max_seconds: float) -> d
 
 
 def course(problem: ResolvedProblem, method: str, products: float, max_seconds: float) -> Course:
-    """A run up to so many products."""
+    """A run up to so many products; a short one is repeated, and each state gets the least of its seconds."""
+    runs = [_run(problem, method, products, max_seconds)]
+    while len(runs) < RUNS and runs[0].seconds[-1] < SHORT:
+        runs.append(_run(problem, method, products, max_seconds))
+    return evolve(runs[0], seconds=np.min([it.seconds for it in runs], axis=0))
+
+
+def _run(problem: ResolvedProblem, method: str, products: float, max_seconds: float) -> Course:
     stop = bregopt.make("stop", "max-products", products) | AtRest()
     seconds: list[float] = []
     result = bregopt.solve(
