@@ -30,6 +30,10 @@ class ClosedFormBlock(ABC):
         """The share of W that data fix, where that is known."""
         return None
 
+    def affine(self) -> bool:
+        """Whether W(Y) is affine in each block of Y, as where the entries of a product are known or missing."""
+        return False
+
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """Bounds that hold for W(Y), given those of W(Y_prev), without computing W(Y)."""
         return norms

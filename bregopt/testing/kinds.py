@@ -122,6 +122,7 @@ PROBLEM: Table = {
     "smooth/of-product": smooth.inside(smooth.of_product),
     "block/optimal": smooth.inside(oracle.optimal),
     "block/bounds": smooth.inside(oracle.bounds),
+    "block/affine": smooth.inside(oracle.affine),
     "oracle/equals-plain": smooth.inside(oracle.equals_plain),
     "oracle/sweep": smooth.inside(oracle.sweep_equals_plain),
     "smad/upper": smooth.inside(smooth.upper),

@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from bregopt import Array, Blocks, ClosedFormBlock, DataModel, Kernel, Norms, Smad, SmoothPart, make, percent
 from bregopt.errors import DataError
+from bregopt_lowrank.losses.least_squares import LeastSquares
 from bregopt_lowrank.losses.loss import ColumnLosses
 from bregopt_lowrank.matrices.matrix import Matrix, PassResult
 from bregopt_lowrank.matrices.size import check_start
@@ -247,6 +248,10 @@ class LowRankBlock(ClosedFormBlock):
         m, n = self.M.shape
         loss = self.loss.single
         return (self.M.known if loss is None or not loss.flat_at_zero else self.M.nonzeros) / (m * n)
+
+    def affine(self) -> bool:
+        """With least squares W is X − w(X − M)/c for the weights w, which are 0 where an entry is missing."""
+        return isinstance(self.loss.single, LeastSquares) and isinstance(self.model, Product)
 
     def norms(self, W: LazyW) -> Norms:
         square = residual = 0.0

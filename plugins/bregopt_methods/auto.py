@@ -36,6 +36,8 @@ class Abilities:
     """F is quadratic in each block, with one matrix for all lines of it"""
     density: float | None
     """the share of W that data fix"""
+    affine: bool
+    """F sees the product of two blocks, and W is affine in each of them"""
     separable: bool
     """H is a sum over entries"""
     quadratic: bool
@@ -55,6 +57,7 @@ class Abilities:
             kernels=type(F).block_kernel is not SmoothPart.block_kernel,
             grams=all(F.gram(Y, name) is not None for name in Y.names),
             density=problem.block.density(),
+            affine=F.of_product and problem.block.affine(),
             separable=all(Trait.SEPARABLE in H.traits for H in penalties),
             quadratic=all(h is not None and h.quadratic for h in scalars),
             bounds=all(h is not None and h.l1 == 0 and h.bounded for h in scalars),
@@ -113,6 +116,8 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
     # a sweep over coordinates goes less far than least squares do: it takes longer until it is seen what it comes to
     first, after, enough = ("els", 15, 0.2) if can.quadratic else ("ecd", 20, 0.3)
+    if can.quadratic and can.affine:  # the update of both blocks is smooth, and Anderson's mixture is made for that
+        first, model = "aals", f"{model}, and W is affine in each block"
     later = ("masked-newton",) if not can.bounds or can.density == 1 else ()
     yield Candidate((first, *later), f"{model}, which goes block by block", after, enough)
 

@@ -19,6 +19,7 @@ def relu(kernel="tight", M=M):
 
 
 RIGHT = (relu(), Y)
+AFFINE = (bo.compose("completion", M, rank=2, mask=M > 0), Y)
 
 
 class Replaced:
@@ -45,6 +46,7 @@ class Block(Replaced, bo.ClosedFormBlock):
     """The W block with other methods."""
 
     argmin, value, norms, bound_norms = map(method, ("argmin", "value", "norms", "bound_norms"))
+    affine = method("affine")
 
 
 @frozen(eq=False)
@@ -227,6 +229,7 @@ MISTAKES = {
     "F of more than a product": ("smooth/of-product", RIGHT, smooth(value=with_a_term_of_U)),
     "two values": ("smooth/value-consistent", RIGHT, smooth(value=lambda Y, W: 2 * RIGHT[0].smooth.value(Y, W))),
     "argmin off": ("block/optimal", RIGHT, block(argmin=shifted)),
+    "W with a kink": ("block/affine", AFFINE, block(affine=lambda: True)),
     "norms too small": ("block/bounds", RIGHT, block(norms=too_small)),
     "bound_norms too small": ("block/bounds", RIGHT, block(bound_norms=stale)),
     "value of an evaluation": ("oracle/equals-plain", RIGHT, seen(value=lambda evaluation: 1.001 * evaluation.value)),

@@ -62,6 +62,16 @@ def test_more_of_its_pace_is_asked_of_what_takes_over_from_coordinates(H, share)
     assert bo.make("method", "auto").select(problem, Y)[0].enough == share
 
 
+def test_auto_mixes_the_updates_where_w_is_affine_in_each_block():
+    rng = np.random.default_rng(0)
+    M, known = rng.standard_normal((30, 20)), rng.random((30, 20)) < 0.5
+    assert chosen(bo.compose("completion", M, rank=2, mask=known)) == "aals"
+    assert chosen(bo.compose("low-rank", M, rank=2, weights=rng.random((30, 20)))) == "aals"
+    assert chosen(bo.compose("completion", M, rank=2, mask=known, U="l1(0.1)")) == "ecd"
+    assert chosen(bo.compose("robust-pca", M, rank=2)) == "els"
+    assert chosen(bo.compose("relu-nmd", np.maximum(M, 0.0), rank=2)) == "els"
+
+
 def test_auto_looks_for_places_where_h_limits_how_many_there_are():
     assert picked(matrix(SMALL, 0.05), H="l0-ball(100)") == "support-search"
     assert picked(matrix(SMALL, 0.05), H="l0-ball(3, per=row)") == "support-search"

@@ -1,4 +1,4 @@
-"""The W block and the oracle: W(Y) is the best W, its norms are bounds, and a special oracle sees as the plain one."""
+"""The W block and the oracle: W(Y) is the best W, its claims hold, and a special oracle sees as the plain one."""
 
 import math
 from collections.abc import Iterator
@@ -80,6 +80,25 @@ def bounds(part: ProblemAt, draw: RandomPoints) -> None:
                     show = f"print(G.norms(W)[{name!r}], np.linalg.norm(np.asarray(W), {order!r}))"
                     told = f"norms say {name} ≤ {number(norms[name])}, but it is {number(exact)}"
                     fail(told, snippet(*head, show, there=there))
+
+
+def affine(part: ProblemAt, draw: RandomPoints) -> None:
+    """``W`` half-way between two points that differ in one block is half-way between their W, where that is claimed."""
+    problem, Y = part
+    F, G = problem.smooth, problem.block
+    if not G.affine():
+        not_applicable("It does not say that W is affine in each block.")
+    for name in Y.names:
+        for distance in (*DISTANCES, 10.0):
+            there = Y.replaced(**{name: nearby(problem, Y, draw, distance)[name]})
+            here, middle, end = (_matrix(G.argmin(F, point)) for point in (Y, (Y + there) * 0.5, there))
+            if here is None or middle is None or end is None:
+                not_applicable("W is no matrix.")
+            off = float(np.abs(2.0 * middle - here - end).max())
+            if not off <= 1e-12 * max(float(np.abs(W).max()) for W in (here, middle, end)):
+                show = "print([np.asarray(G.argmin(F, point)) for point in (part[1], (part[1] + there) * 0.5, there)])"
+                told = f"W is not affine in {name}: half-way between two points it is off by {number(0.5 * off)}"
+                fail(told, snippet(HEAD, show, there=there))
 
 
 def _matrix(W: Any) -> Array | None:
