@@ -11,7 +11,6 @@ from pathlib import Path
 import matplotlib
 import pytest
 from matplotlib import pyplot as plt
-from threadpoolctl import threadpool_limits
 
 EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parents[2] / "examples").glob("*/*.py"))}
 HEAVY = [name for name, path in EXAMPLES.items() if "BREGOPT_EXAMPLES" in path.read_text(encoding="utf-8")]
@@ -30,7 +29,7 @@ def assert_holds(tmp_path, monkeypatch, capsys):
     def run(name, form):
         monkeypatch.setenv("BREGOPT_EXAMPLES", form)
         plt.close("all")
-        with threadpool_limits(1), matplotlib.rc_context():
+        with matplotlib.rc_context():
             runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
         (figure,) = map(plt.figure, plt.get_fignums())
         figure.savefig("drawn.png", dpi=50)

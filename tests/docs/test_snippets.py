@@ -65,9 +65,7 @@ def script(page):
 
 
 def run(command, folder, **variables):
-    settings = (
-        os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"} | variables
-    )
+    settings = os.environ | {"PYTHONIOENCODING": "utf-8"} | variables
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr}"
     return done.stdout
