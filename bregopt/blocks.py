@@ -184,7 +184,10 @@ class Blocks:
 
     def distance(self, other: "Blocks") -> float:
         """``|self − other|``."""
-        return math.sqrt(self.gap(other)[0]) if self.flat.size > PIECE else (self - other).norm()
+        if self.flat.size > PIECE:
+            return math.sqrt(self.gap(other)[0])
+        e = self.flat - self._matching(other)
+        return math.sqrt(e.dot(e))
 
     def _matching(self, other: "Blocks") -> Array:
         if other.layout is not self.layout and other.layout != self.layout:

@@ -70,7 +70,7 @@ class AAPB(Method[PlannedStep]):
             step=plan.model.step,
             beta=plan.beta,
             divergence=D,
-            stationarity=plan.model.residual(Y),
+            stationarity=plan.model.residual(Y, following.model),
             assumptions=assumptions_met(ASSUMPTIONS, made),
             inner=following,
         )

@@ -151,23 +151,28 @@ class Iteration(Iterator[State]):
         self._Y0 = Y
         self._state: State | None = None
         self._first: float | None = None
-        self._context: Callable[[], AbstractContextManager[Any]] = self._meter.working
+        self._context: Callable[[], AbstractContextManager[Any]] = self._at_work
         """of an iteration by itself"""
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """The context of many iterations, which then need none of their own."""
-        with self._meter.working():
+        with self._at_work():
             self._context = nullcontext
             try:
                 yield
             finally:
-                self._context = self._meter.working
+                self._context = self._at_work
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
+        with quiet, self._meter.working():
+            yield
 
     def __next__(self) -> State:
-        quiet = np.errstate(over="ignore", invalid="ignore")  # what is not finite is reported, not warned of
         try:
-            with quiet, self._context():
+            with self._context():
                 state = self._started() if self._state is None else self._method.advance(self.problem, self._state)
         except (Exception, SystemExit) as error:
             raise_named(error)

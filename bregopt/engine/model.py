@@ -81,14 +81,16 @@ class BregmanModel:
             raise IncompatibleError("The gap needs F at Ȳ: the oracle was asked for value_at, and left it out.")
         return there + self.slope(Y) - (seen.value if reduced else self.evaluation.value)
 
-    def residual(self, Y: Blocks) -> float:
+    def residual(self, Y: Blocks, following: "BregmanModel | None" = None) -> float:
         """``|∇ψ(Ȳ) − ∇ψ(Y)|/λ``, which the step from Ȳ to its minimiser Y leaves for nothing.
 
-        Where the domain is open, what counts of it on the closed one.
+        Where the domain is open, what counts of it on the closed one. The model that ``follows`` may know ∇ψ(Y).
         """
+        known = following is not None and following.kernel is self.kernel and following.Y_bar is Y
+        slope = following.grad_psi if known and following is not None else self.kernel.gradient(Y)
         if self.kernel.everywhere:
-            return self.grad_psi.distance(self.kernel.gradient(Y)) / self.step
-        fall = (self.grad_psi - self.kernel.gradient(Y)) * (1.0 / self.step)
+            return self.grad_psi.distance(slope) / self.step
+        fall = (self.grad_psi - slope) * (1.0 / self.step)
         return self.kernel.stationary(Y, fall, self.evaluation.gradient).norm()
 
     def rounding(self, Y: Blocks, Y_prev: Blocks) -> float:

@@ -122,7 +122,8 @@ class State(Generic[Inner]):
     def counted(self, counts: Counts) -> "State[Inner]":
         """The same state, with what was asked until then."""
         state: State[Inner] = object.__new__(State)
-        state.__dict__.update(self.__dict__, counts=counts)  # an iteration has no time for a constructor of so many
+        state.__dict__.update(self.__dict__)  # an iteration has no time for a constructor of so many
+        state.__dict__["counts"] = counts
         return state
 
     def forgiven(self, last: "State", assumptions: Iterable[Assumption], *steps: Any) -> "State":

@@ -57,8 +57,17 @@ class ScalarPenalty:
 
     def prox(self, X: Array, step: float | Array) -> Array:
         """``argmin_z h(z) + (z − x)²/(2·step)`` for each entry, which may have a step of its own."""
-        t = step * self.l1
-        return np.clip((X - np.clip(X, -t, t)) / (1.0 + step * self.ridge), self.low, self.high)
+        Z = X
+        if self.l1:
+            t = step * self.l1
+            Z = X - np.minimum(np.maximum(X, -t), t)
+        if self.ridge:
+            Z = Z / (1.0 + step * self.ridge)
+        if self.low > -math.inf:
+            Z = np.maximum(Z, self.low)
+        if self.high < math.inf:
+            Z = np.minimum(Z, self.high)
+        return np.array(X) if Z is X else Z
 
     def entry(self) -> EntryPenalty:
         """The same for compiled loops."""

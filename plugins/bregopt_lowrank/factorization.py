@@ -260,11 +260,10 @@ class LowRankBlock(ClosedFormBlock):
     def bounds(self, frobenius: Callable[[], float], residual: float, L: Array, R: Array) -> Norms:
         """Norms of W from ‖W‖_F and ‖W − LR‖_F: ``‖W‖₂ ≤ min(‖W‖_F, ‖LR‖₂ + ‖W − LR‖_F)``."""
 
-        def spectral() -> float:
+        def spectral(norms: Norms) -> float:
             return min(norms["frobenius"], product_norm(L.T @ L, R @ R.T) + residual)
 
-        norms = Figures({"reduced": self.reduced_norm}, {"frobenius": frobenius, "spectral": spectral})
-        return norms
+        return Figures({"reduced": self.reduced_norm}, {"frobenius": lambda _: frobenius(), "spectral": spectral})
 
     def bound_norms(self, norms: Norms, Y: Blocks, Y_prev: Blocks) -> Norms:
         """W(·) and W(·) − X are nonexpansive in X: bounds grow by the change of X, the spectral one twice.
@@ -275,7 +274,7 @@ class LowRankBlock(ClosedFormBlock):
             return norms
 
         grown = GrownNorms(self, norms, Y, Y_prev)
-        later = {"frobenius": lambda: grown.frobenius, "spectral": lambda: grown.spectral}
+        later = {"frobenius": lambda _: grown.frobenius, "spectral": lambda _: grown.spectral}
         return Figures({"reduced": self.reduced_norm}, later)
 
     def metrics(self, error: float, residual: float, L: Array, R: Array) -> Mapping[str, float]:
@@ -284,7 +283,7 @@ class LowRankBlock(ClosedFormBlock):
         figures = {self.loss.metric: self.relative(error, M), "model_residual": residual / self.curvature / self.size}
         if self.held_out is None:
             return figures
-        return Figures(figures, {HELD_OUT: lambda: self._held_out_error(L, R)})
+        return Figures(figures, {HELD_OUT: lambda _: self._held_out_error(L, R)})
 
     @cached_property
     def size(self) -> float:
@@ -336,16 +335,16 @@ class GrownNorms:
 
 @final
 class Figures(Mapping[str, float]):
-    """Numbers by name: those that are ``known``, and those that come ``later``, when they are first read."""
+    """Numbers by name: those that are ``known``, and those that come ``later`` from all, when they are first read."""
 
     __slots__ = ("_known", "_later")
 
-    def __init__(self, known: dict[str, float], later: Mapping[str, Callable[[], float]]) -> None:
+    def __init__(self, known: dict[str, float], later: Mapping[str, Callable[[Norms], float]]) -> None:
         self._known, self._later = known, later
 
     def __getitem__(self, name: str) -> float:
         if name not in self._known:
-            self._known[name] = self._later[name]()
+            self._known[name] = self._later[name](self)
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import final
 
 import numpy as np
@@ -27,7 +27,12 @@ def kernel_named(spec: str) -> Kernel:
 
 def quartic(a: float, b: float, leading: str = "psi1") -> Kernel:
     """``a·ψ1 + b·ψ2``, or another leading term."""
-    return a * kernel_named(leading) + b * kernel_named("psi2")
+    return _weighted(a, leading) + b * kernel_named("psi2")
+
+
+@lru_cache(maxsize=16)  # the weight of the leading term stays where that of the other one follows W
+def _weighted(a: float, leading: str) -> Kernel:
+    return a * kernel_named(leading)
 
 
 class Model(ABC):

@@ -111,9 +111,10 @@ def _by_blocks(problem: ResolvedProblem, Y: Blocks, can: Abilities) -> Iterator[
         )
     zero = problem.regularizer.is_zero
     model = "H is zero" if zero else "H is Tikhonov's" if can.quadratic else "H is a sum over entries"
-    first = "els" if can.quadratic else "ecd"
+    # a sweep over coordinates goes less far than least squares do: it takes longer until it is seen what it comes to
+    first, after, enough = ("els", 15, 0.2) if can.quadratic else ("ecd", 20, 0.3)
     later = ("masked-newton",) if not can.bounds or can.density == 1 else ()
-    yield Candidate((first, *later), f"{model}, which goes block by block")
+    yield Candidate((first, *later), f"{model}, which goes block by block", after, enough)
 
 
 def _takes(spec: str, problem: ResolvedProblem) -> bool:

@@ -58,7 +58,7 @@ class L1(Regularizer):
 
     def value(self, X: Array) -> float:
         if not isinstance(self.eta, np.ndarray):
-            return float(self.eta) * float(np.abs(X).sum())
+            return float(self.eta) * float(np.add.reduce(np.abs(X), axis=None))
         self._fits(X)
         return float((np.abs(X) * self.eta).sum())
 

@@ -47,6 +47,21 @@ def test_auto_picks_by_the_regularizer_and_says_what_it_will_try(shape, density,
     assert note.endswith(f", and {tried} will be tried as it goes." if tried else "block by block.")
 
 
+@pytest.mark.parametrize(("H", "first"), [("none", 15), ("ridge(0.1)", 15), ("l1(0.1)", 20), ("mcp(0.1, 3)", 20)])
+def test_a_sweep_of_coordinates_gets_more_iterations_than_least_squares_before_the_first_trial(H, first):
+    problem = bo.compose("relu-nmd", matrix(SMALL, 0.05), rank=4, U=H, V=H)
+    states = bo.iterate(problem, method="auto", seed=0)
+    tried = next(state.iteration for state in states if state.inner.told)
+    assert tried == first
+
+
+@pytest.mark.parametrize(("H", "share"), [("none", 0.2), ("ridge(0.1)", 0.2), ("l1(0.1)", 0.3)])
+def test_more_of_its_pace_is_asked_of_what_takes_over_from_coordinates(H, share):
+    problem = bo.compose("relu-nmd", matrix(SMALL, 0.05), rank=4, U=H, V=H)
+    Y = problem.first_point(None, np.random.default_rng(0))
+    assert bo.make("method", "auto").select(problem, Y)[0].enough == share
+
+
 def test_auto_looks_for_places_where_h_limits_how_many_there_are():
     assert picked(matrix(SMALL, 0.05), H="l0-ball(100)") == "support-search"
     assert picked(matrix(SMALL, 0.05), H="l0-ball(3, per=row)") == "support-search"

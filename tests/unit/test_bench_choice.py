@@ -47,6 +47,36 @@ def test_a_row_compares_auto_with_the_best_and_with_the_fastest(monkeypatch):
     assert row["seconds"] == {"over_fastest": 4.0, "fastest": "els"}
 
 
+@pytest.mark.parametrize(("longest", "shortest", "repeated"), [(0.02, 0.01, True), (1.0, 0.01, False)])
+def test_seconds_are_those_of_the_processor_and_the_least_of_several_short_runs(
+    monkeypatch, longest, shortest, repeated
+):
+    lengths = iter([longest, shortest, longest])
+
+    def ticks():
+        for length in lengths:
+            yield from (length * k for k in range(11))
+
+    clock = ticks()
+    monkeypatch.setattr(command.time, "process_time", lambda: next(clock))
+    problem = bo.compose("relu-nmd", np.eye(12, 9), rank=2)
+    found = command.course(problem, "ecd", 30.0, 60.0)
+    np.testing.assert_allclose(found.seconds, (shortest if repeated else longest) * np.arange(11))
+    assert len(found.products) == 11
+
+
+def test_each_kind_of_problem_is_met_once_before_it_is_timed(call, monkeypatch):
+    asked = []
+    course = command.Course(np.array([0.0, 20.0]), np.array([0.0, 1.0]), np.array([2.0, 1.0]))
+    monkeypatch.setattr(command, "OURS", ("ecd",))
+    monkeypatch.setattr(command, "course", lambda problem, method, products, _: asked.append(products) or course)
+    options = ("bench", "choice", "--size", "tiny", "-H", "none", "-H", "l1", "--products", 20)
+    assert call(*options)[0] == 0
+    tiny = [type(it.matrix()) for it in drawn() if it.size == "tiny" and not it.chosen_by]
+    assert asked.count(20) == 2 * len(tiny) * 2  # auto and ecd, and two penalties
+    assert asked.count(command.WARM) == 2 * len(set(tiny)) * 2  # dense, or sparse, or both
+
+
 def test_the_command_prints_a_table_or_json(call):
     options = ("bench", "choice", "--size", "tiny", "-H", "nonneg", "--products", 20)
     code, out, _ = call(*options, "--rows")

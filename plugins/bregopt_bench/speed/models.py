@@ -170,7 +170,7 @@ def _symmetric(rng: np.random.Generator, scale: float) -> Iterator[Case]:
     for shape in _sizes(scale, (400, 400), (1000, 1000)):
         r, B = _rank(20, shape), rng.random(shape)
         M = B + B.T
-        problem = _composed(M, "symmetric", rank=r, U=H)
+        problem = bregopt.compose("symmetric", M, rank=r, U=H)  # which sees that M is the same across the diagonal
         apb = partial(by_hand.symmetric_apb, M=M, eta=ETA, **_powers(problem, 4, 2))
         yield Case("symmetric", shape, r, problem, {"apb": apb})
 

@@ -87,7 +87,8 @@ def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
     (m, n), V, V_bar, left = M.shape, request.V, request.V_bar, request.left
     if n > LONG:
         return _by_pieces(M, request)
-    by_product = m * n <= FEW and request.lags
+    lags = request.lags
+    by_product = lags and m * n <= FEW
     total, right = NOTHING, None
     for rows, given in M.small_tiles:
         U, U_bar = request.U[rows], None if request.U_bar is None else request.U_bar[rows]
@@ -100,7 +101,7 @@ def _by_numpy(M: "LocalMatrix", request: PassRequest) -> PassResult:
         if U_bar is not None:
             right = slope.T @ U_bar if right is None else right + slope.T @ U_bar
         total = sums if total is NOTHING else _added(total, sums)
-    return PassResult(*total, right, *((None, None) if by_product else grams(request, slice(0, m))))
+    return PassResult(*total, right, *(grams(request, slice(0, m)) if lags and not by_product else ()))
 
 
 def _by_pieces(M: "LocalMatrix", request: PassRequest) -> PassResult:

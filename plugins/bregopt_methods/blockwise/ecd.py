@@ -68,11 +68,12 @@ def coordinates(model: BlockModel, sweeps: int) -> Step:
     That is the minimiser in x_p. Where G_pp is so small that there may be none, c_p is larger: the model falls still.
     """
     G, c, h = model.G, curvatures(model), model.H.scalar()
+    steps = (1.0 / c).tolist()
     if h is not None and wanted() and model.lines * len(c) ** 2 >= LARGE:
         return _compiled(G, c, h, sweeps)
 
     def step(X: Array, gradient: Array) -> tuple[Array, Array]:
-        shrink = _by_block(model, c, len(X)) if h is None else lambda p, z: h.prox(z, 1.0 / c[p])
+        shrink = _by_block(model, c, len(X)) if h is None else lambda p, z: h.prox(z, steps[p])
         new, xi = sweep(np.array(X.T, order="C"), np.ascontiguousarray(gradient.T), G, c, sweeps, shrink)
         return new.T, xi.T
 
@@ -86,15 +87,21 @@ def curvatures(model: BlockModel) -> Array:
 
 
 def sweep(X: Array, gradient: Array, G: Array, c: Array, sweeps: int, shrink: Shrink) -> tuple[Array, Array]:
-    """X and ξ with a coordinate in each row; X is worked on in place."""
-    E, xi = np.zeros_like(X), np.empty_like(X)
-    for _ in range(sweeps):
-        for p in range(len(c)):
-            z = X[p] - (gradient[p] + G[p] @ E) / c[p]
-            new = shrink(p, z)
-            E[p] += new - X[p]
-            X[p] = new
-            xi[p] = c[p] * (z - new)
+    """X and ξ with a coordinate in each row; X is worked on in place.
+
+    With b = GX − ∇F at the first X, the gradient at the present one is ``GX − b``.
+    """
+    b, steps, xi = G @ X - gradient, (1.0 / c).tolist(), np.empty_like(X)
+    for last in range(sweeps - 1, -1, -1):
+        for p, step in enumerate(steps):
+            z = G[p] @ X
+            np.subtract(b[p], z, out=z)
+            z *= step
+            z += X[p]
+            X[p] = shrink(p, z)
+            if not last:
+                z -= X[p]
+                np.multiply(z, c[p], out=xi[p])
     return X, xi
 
 
