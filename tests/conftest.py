@@ -4,10 +4,14 @@ import os
 import sys
 from pathlib import Path
 
-import pytest
-from hypothesis import settings
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # before numpy is imported
+    os.environ.setdefault(name, "1")  # there is a worker for each processor
 
-from bregopt.host.compose import host
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
+
+from bregopt.host.compose import host  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("ci", derandomize=True)
@@ -26,6 +30,13 @@ def small_tiles(monkeypatch):
         monkeypatch.setattr(run, "ALONE", alone)
 
     return cut
+
+
+@pytest.fixture
+def two_blas_threads():
+    """As a user has them, where what is tested may depend on it."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 @pytest.fixture

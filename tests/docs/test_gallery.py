@@ -4,37 +4,40 @@ An example prints each of its numbers in a line "name: number, number, …". ``C
 be true of these numbers. It runs in the small form, and with the marker ``long`` in full.
 """
 
-import os
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
+import matplotlib
 import pytest
+from matplotlib import pyplot as plt
 
 EXAMPLES = {path.stem: path for path in sorted((Path(__file__).parents[2] / "examples").glob("*/*.py"))}
 HEAVY = [name for name, path in EXAMPLES.items() if "BREGOPT_EXAMPLES" in path.read_text(encoding="utf-8")]
 NUMBER = re.compile(r"(?<![\w@.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
-DRAW = """
-import runpy, sys
-import matplotlib.pyplot as plt
-runpy.run_path(sys.argv[1], run_name="__main__")
-for k in plt.get_fignums():
-    plt.figure(k).savefig(f"{k}.png", dpi=50)
-"""
+pytestmark = [pytest.mark.usefixtures("fresh_host"), pytest.mark.timeout(60)]
 
 
-def run(path, folder, form):
-    """What the example prints, in a process of its own that may take a minute; its pictures go into the folder."""
-    settings = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "BREGOPT_EXAMPLES")}
-    settings |= {"MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"} | form
-    command = [sys.executable, "-W", "error", "-c", DRAW, str(path)]
-    done = subprocess.run(
-        command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def assert_holds(tmp_path, monkeypatch, capsys):
+    """Run an example in one of its forms and look at what it claims; a warning is an error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    matplotlib.use("Agg")
+
+    def run(name, form):
+        monkeypatch.setenv("BREGOPT_EXAMPLES", form)
+        plt.close("all")
+        with matplotlib.rc_context():
+            runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
+        (figure,) = map(plt.figure, plt.get_fignums())
+        figure.savefig("drawn.png", dpi=50)
+        printed = capsys.readouterr().out
+        assert CLAIMS[name](numbers(printed)), printed
+
+    yield run
+    plt.close("all")
 
 
 def numbers(printed):
@@ -160,22 +163,16 @@ CLAIMS = {
 }
 
 
-def assert_holds(name, folder, form):
-    printed = run(EXAMPLES[name], folder, form)
-    assert CLAIMS[name](numbers(printed)), printed
-    assert [path.name for path in folder.glob("*.png")] == ["1.png"]
-
-
 def test_every_example_has_a_claim_that_is_tested():
     assert set(CLAIMS) == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_shows_what_it_claims(name, tmp_path):
-    assert_holds(name, tmp_path, {"BREGOPT_EXAMPLES": "small"})
+def test_an_example_shows_what_it_claims(name, assert_holds):
+    assert_holds(name, "small")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", HEAVY)
-def test_an_example_in_its_full_form_shows_what_it_claims(name, tmp_path):
-    assert_holds(name, tmp_path, {})
+def test_an_example_in_its_full_form_shows_what_it_claims(name, assert_holds):
+    assert_holds(name, "full")

@@ -7,7 +7,6 @@ before. A text fence right after a python fence is its output: words must be the
 import math
 import os
 import re
-import shlex
 import subprocess
 import sys
 from itertools import pairwise
@@ -64,10 +63,31 @@ def script(page):
     return "\n".join(lines)
 
 
-def run(command, folder, **variables):
-    settings = (
-        os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"} | variables
-    )
+COMMANDS = """
+import os, shlex, sys
+from bregopt.cli.main import main
+from bregopt.host.compose import host
+
+for line in sys.argv[1:]:
+    words = shlex.split(line, comments=True)
+    variables = dict(word.split("=", 1) for word in words if word.startswith("BREGOPT_"))
+    if words[len(variables) :][:1] != ["bregopt"]:
+        continue
+    os.environ.update(variables)
+    try:
+        main(words[len(variables) + 1 :])
+    except SystemExit as end:
+        if end.code:
+            sys.exit(f"exit code {end.code} of {line}")
+    for name in variables:
+        del os.environ[name]
+    host.cache_clear()
+"""
+"""Runs those lines that are calls of bregopt, one after the other; no plugin stays from one to the next."""
+
+
+def run(command, folder):
+    settings = os.environ | {"PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr}"
     return done.stdout
@@ -95,14 +115,8 @@ def test_a_page_runs_as_it_is_written(page, tmp_path):
         if after.language == "text" and fence in outputs:
             assert_shows(after.body, outputs[fence], f"{page.name}, line {after.line + 1}")
 
-    for fence in fences(page):
-        if fence.language == "sh":
-            for line in fence.body.splitlines():
-                words = shlex.split(line, comments=True)
-                variables = dict(word.split("=", 1) for word in words if word.startswith("BREGOPT_"))
-                command = words[len(variables) :]
-                if command[:1] == ["bregopt"]:
-                    run([sys.executable, "-m", *command], tmp_path, **variables)
+    if lines := [line for fence in fences(page) if fence.language == "sh" for line in fence.body.splitlines()]:
+        run([sys.executable, "-c", COMMANDS, *lines], tmp_path)
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)

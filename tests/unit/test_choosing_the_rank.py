@@ -210,6 +210,7 @@ def test_factors_that_are_too_far_apart_to_start_from_are_left_out(monkeypatch):
     np.testing.assert_array_equal(found.errors, rank_curve("low-rank", noisy(), [2, 3], **FAST, warm=False).errors)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_processes_find_what_one_process_finds():
     M = scipy.sparse.csr_array(noisy(relu=True))
     options = FAST | {"mask": noisy(seed=5) < 2.0, "V": "ridge(0.1)"}

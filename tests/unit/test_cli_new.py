@@ -28,7 +28,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def python(code, folder, executable=sys.executable, options=("-W", "error")):
-    settings = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    settings = os.environ | {"PYTHONIOENCODING": "utf-8"}
     command = [str(executable), *options, *(["-c", code] if isinstance(code, str) else code)]
     return subprocess.run(command, cwd=folder, env=settings, capture_output=True, encoding="utf-8", check=False)
 

@@ -245,6 +245,7 @@ def test_a_start_that_diverges_does_not_win(problem):
 # ---- in processes
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_the_answer_is_the_same_in_processes(problem, best):
     result = bo.solve(problem, starts=8, processes=3, **STOP)
     assert result.starts == best.starts

@@ -11,6 +11,8 @@ from threadpoolctl import threadpool_info
 
 import bregopt as bo
 
+pytestmark = pytest.mark.usefixtures("two_blas_threads")
+
 FIRST_USE = """
 import threading
 import numpy as np
@@ -48,6 +50,7 @@ def blas_threads():
 
 def test_runs_that_overlap_leave_the_threads_of_blas_as_they_met_them():
     before = blas_threads()
+    assert set(before) == {2}
     inside, leave = threading.Event(), threading.Event()
 
     def other():
@@ -69,6 +72,7 @@ def test_runs_that_overlap_leave_the_threads_of_blas_as_they_met_them():
 @pytest.mark.parametrize("raises", [False, True])
 def test_the_limit_ends_with_the_outermost_context(raises):
     before = blas_threads()
+    assert set(before) == {2}
     try:
         with one_blas_thread(), one_blas_thread():
             if raises:

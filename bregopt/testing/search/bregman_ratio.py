@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 from attrs import frozen
+from threadpoolctl import ThreadpoolController
 
 from bregopt.blocks import Array, Blocks
 from bregopt.parts.kernel import Kernel
@@ -91,12 +92,13 @@ class DistanceRatio:
     def largest(self, starts: Iterable[tuple[Blocks, Blocks]], enough: float) -> RatioAt | None:
         """The best pair over all starts, or the first above ``enough``; ``None`` where no start lies inside."""
         best: RatioAt | None = None
-        for Z, D in starts:
-            found = self._ascend(Z, D, enough)
-            if found is not None and (best is None or found.ratio > best.ratio):
-                best = found
-            if best is not None and best.ratio > enough:
-                break
+        with _blas().limit(limits=1, user_api="blas"):  # L-BFGS-B of so few numbers mostly waits for a second thread
+            for Z, D in starts:
+                found = self._ascend(Z, D, enough)
+                if found is not None and (best is None or found.ratio > best.ratio):
+                    best = found
+                if best is not None and best.ratio > enough:
+                    break
         return best
 
     def _ascend(self, Z: Blocks, D: Blocks, enough: float) -> RatioAt | None:
@@ -139,6 +141,14 @@ class DistanceRatio:
             parts.append(weight * np.concatenate([rise - curved, rise]))
         slope: Array = (parts[0] + parts[1]) / bottom
         return np.where(np.isfinite(slope), slope, 0.0)
+
+
+@functools.cache
+def _blas() -> ThreadpoolController:
+    """Of the BLAS of numpy and of scipy, which the import loads."""
+    import scipy.optimize  # noqa: F401
+
+    return ThreadpoolController()
 
 
 def starts(Y: Blocks, draw: RandomPoints) -> Iterator[tuple[Blocks, Blocks]]:
