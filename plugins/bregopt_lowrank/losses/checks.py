@@ -11,7 +11,7 @@ import numpy as np
 import bregopt as bo
 from bregopt import Array, Blocks
 from bregopt.compiled import jit, wanted
-from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile
+from bregopt_lowrank.losses.loss import ColumnLosses, EntrywiseLoss, Tile, spread
 
 if TYPE_CHECKING:
     from bregopt.testing import RandomPoints
@@ -247,6 +247,27 @@ def sparse(loss: EntrywiseLoss, draw: "RandomPoints") -> None:
             )
             code = bo.testing.snippet(*lines, M=M, upper=upper, known=known, Y=Y, at=at)
             bo.testing.fail(f"A sparse M gives another {told} than a dense one", code)
+    if "" in ways and loss.zero != "missing" and type(loss).sparse_residual is not EntrywiseLoss.sparse_residual:
+        _own_sparse_form(loss, M, upper, known, draw)
+
+
+def _own_sparse_form(loss: EntrywiseLoss, M: Array, upper: Array | None, known: Any, draw: "RandomPoints") -> None:
+    """``sparse_residual`` gives what ``residual`` does: no pass over a small M asks for it, as that is dense there."""
+    X, places = draw.gauss(SHAPE, 2.0), (np.nonzero(known)[0], np.nonzero(known)[1])
+    values = Tile(M[known], None if upper is None else upper[known], None, complete=True)
+    one, two = X.copy(), X.copy()
+    c, dense = loss.bound, spread(SHAPE, places, values)
+    sums = loss.sparse_residual(one, places, values, c), loss.residual(two, dense, c)
+    if not (np.allclose(one, two, rtol=1e-12, atol=1e-12) and np.allclose(*sums, rtol=1e-10, atol=1e-12)):
+        lines = (
+            "from bregopt_lowrank.losses.loss import Tile, spread",
+            "places, X = np.nonzero(known), np.array(X)",
+            "values = Tile(M[known], upper[known] if part.bounds else None, None, True)",
+            "print(part.sparse_residual(X.copy(), places, values, part.bound))",
+            "print(part.residual(X.copy(), spread(X.shape, places, values), part.bound))",
+        )
+        code = bo.testing.snippet(*lines, M=M, upper=upper, known=known, X=X)
+        bo.testing.fail("sparse_residual gives something else than residual", code)
 
 
 def compiled(loss: EntrywiseLoss, draw: "RandomPoints") -> None:
